@@ -1,0 +1,159 @@
+"""What the benchmark scripts share: data, timing and the table they print."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+DATA_SETS = ("coil", "usps", "mnist", "umist", "yale")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Features, classes 0 … c−1 and the published splits of one data set (none where it is made up).
+
+    ``splits[percent]`` is a pair of boolean arrays (splits × n): the labels shown while tuning, and those
+    kept for validation. Together they are the labelled set; every other row is a test row.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    splits: dict[int, tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def size(self) -> str:
+        return f"{self.X.shape[0]:,}×{self.X.shape[1]:,}"
+
+    def labelled(self, percent: int, split: int) -> np.ndarray:
+        """The labelled rows of one split, as a mask."""
+        train, valid = self.splits[percent]
+        return train[split] | valid[split]
+
+
+def data_folder(given: str | None = None) -> Path:
+    """The folder named, else the environment's PGLEARN_DATA, else shared/data beside the repository."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(given or os.environ.get("PGLEARN_DATA") or beside)
+
+
+def load(name: str, folder: Path) -> DataSet | None:
+    """One of the paper's data sets in float64, or None where the folder does not hold it."""
+    path = folder / f"{name}.npz"
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        percents = sorted(int(key.removeprefix("train_")) for key in arrays if key.startswith("train_"))
+        return DataSet(
+            name=name,
+            X=arrays["X"].astype(np.float64),
+            y=arrays["y"].astype(np.int64),
+            splits={percent: (arrays[f"train_{percent}"], arrays[f"valid_{percent}"]) for percent in percents},
+        )
+
+
+def made_up(n: int, d: int, n_classes: int, seed: int = 0) -> DataSet:
+    """Overlapping normal clouds, one per class, in shuffled order. Makes no array of n×d but X."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    centres = rng.normal(size=(n_classes, d))
+    X = rng.standard_normal((n, d))
+    for c in range(n_classes):
+        for row in np.flatnonzero(y == c):
+            X[row] += centres[c]
+    return DataSet(name="made-up", X=X, y=y, splits={})
+
+
+def few_labels(y: np.ndarray, fraction: float, seed: int = 0) -> np.ndarray:
+    """A mask of the rows to label: the fraction of each class, at least four."""
+    rng = np.random.default_rng(seed)
+    labelled = np.zeros(len(y), dtype=bool)
+    for c in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == c))
+        labelled[rows[: max(4, round(fraction * len(rows)))]] = True
+    return labelled
+
+
+def hidden(y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+    """The classes with −1 at every row that is not labelled."""
+    return np.where(labelled, y, -1)
+
+
+def even_weights(X: np.ndarray, seed: int = 0) -> np.ndarray:
+    """a_m = 1/d̄² for every feature, d̄ the mean distance between 500 of the rows."""
+    rows = X[np.random.default_rng(seed).permutation(len(X))[:500]]
+    squares = (rows**2).sum(axis=1)
+    squared_distances = squares[:, None] + squares[None, :] - 2 * rows @ rows.T
+    pairs = np.triu_indices(len(rows), 1)
+    mean_distance = np.sqrt(np.maximum(squared_distances[pairs], 0)).mean()
+    return np.full(X.shape[1], mean_distance**-2)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS and OpenMP on one thread, so that both sides of a ratio have the same machine."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+def best_of(repetitions: int, call: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of the wall-clock times, in seconds, and what the last call returned."""
+    seconds, result = float("inf"), None
+    for _ in range(repetitions):
+        started = time.perf_counter()
+        result = call()
+        seconds = min(seconds, time.perf_counter() - started)
+    return seconds, result
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of the table: what was measured, beside its target where it has one."""
+
+    name: str
+    measured: str
+    target: str = ""
+    met: bool | None = None
+
+    @classmethod
+    def at_least(cls, name: str, value: float, target: float, unit: str = "×") -> Figure:
+        return cls(name, f"{value:.4g}{unit}", f"≥ {target:g}{unit}", value >= target)
+
+    @classmethod
+    def at_most(cls, name: str, value: float, target: float, unit: str = "×") -> Figure:
+        return cls(name, f"{value:.4g}{unit}", f"≤ {target:g}{unit}", value <= target)
+
+    @property
+    def verdict(self) -> str:
+        return {True: "yes", False: "NO", None: ""}[self.met]
+
+
+def print_table(figures: Sequence[Figure]) -> None:
+    """figure | measured | target | met, in columns as wide as they need."""
+    rows = [("figure", "measured", "target", "met")]
+    rows += [(figure.name, figure.measured, figure.target, figure.verdict) for figure in figures]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for at, row in enumerate(rows):
+        print(" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        if at == 0:
+            print("-|-".join("-" * width for width in widths))
+
+
+def machine() -> str:
+    """The machine and versions, for the line above a table."""
+    import scipy
+    import sklearn
+
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    )

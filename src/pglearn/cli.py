@@ -1,0 +1,156 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pglearn.errors import PGLearnError
+
+if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
+    import pandas as pd
+
+    from pglearn.estimators.table_model import TableModel
+    from pglearn.problem import Array
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the `pglearn` command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.command(options)
+        return code
+    except PGLearnError as error:
+        print(f"pglearn: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("pglearn: stopped by Ctrl-C before there was an answer.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader (head, say) has gone: nothing to tell anyone
+        return 141
+
+
+def _parser() -> argparse.ArgumentParser:
+    from pglearn import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="pglearn",
+        description="Label the unlabelled rows of a table over a graph that is learned along the way.",
+    )
+    parser.add_argument("--version", action="version", version=f"pglearn {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    fit = commands.add_parser("fit", help="label the rows of a table whose target is blank")
+    fit.add_argument("table", type=Path, help="a .csv, .tsv, .parquet or .npz file")
+    fit.add_argument("--target", required=True, help="the column of labels; rows where it is blank are labelled")
+    fit.add_argument("-o", "--output", type=Path, required=True, help="folder for the results")
+    fit.set_defaults(command=_fit)
+
+    demo = commands.add_parser("demo", help="label scikit-learn's digits from 10 %% of the labels")
+    demo.add_argument("-o", "--output", type=Path, default=Path("pglearn-demo"), help="folder for the results")
+    demo.set_defaults(command=_demo)
+
+    for command in (fit, demo):
+        _add_search_options(command)
+
+    predict = commands.add_parser("predict", help="label the rows of a new table with a fitted model")
+    predict.add_argument("model", type=Path, help="the folder that `pglearn fit -o` wrote, or its model.npz")
+    predict.add_argument("table", type=Path, help="a table with the same columns")
+    predict.add_argument("-o", "--output", type=Path, help="a .csv file; by default the labels are printed")
+    predict.set_defaults(command=_predict)
+    return parser
+
+
+def _add_search_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("search")
+    group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 16)")
+    group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 8)")
+    group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
+    group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
+    group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power or exponential")
+    group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
+    group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
+    group.add_argument(
+        "--jobs", type=int, default=-1, dest="n_jobs", metavar="N", help="processes (default: all cores)"
+    )
+    group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
+    group.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+SEARCH_OPTIONS = (
+    "budget",
+    "n_candidates",
+    "downsampling_rate",
+    "validation",
+    "loss",
+    "selection",
+    "max_time",
+    "n_jobs",
+    "random_state",
+)
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from pglearn.tables.read import read_table, split_target
+
+    features, labels = split_target(read_table(options.table, options.target), options.target)
+    _fit_and_report(features, labels, options.target, options)
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from pglearn import demo
+
+    digits = demo.Digits.load()
+    model = _fit_and_report(digits.features, digits.labels, "digit", options)
+    demo.show(digits, model)
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from pglearn.estimators.table_model import TableModel
+    from pglearn.files import writable_folder
+    from pglearn.outputs import predicted_rows, write_table
+    from pglearn.tables.read import read_table
+
+    path = options.model / "model.npz" if options.model.is_dir() else options.model
+    model = TableModel.load(path)
+    table = read_table(options.table, model.target)
+    if options.output is not None:
+        writable_folder(options.output.parent)
+    rows = predicted_rows(model.classifier.classes_, model.predict_proba(table))
+    if options.output is None:
+        rows.to_csv(sys.stdout, index=False)
+    else:
+        write_table(rows, options.output)
+        print(f"Labels of {len(rows)} rows: {options.output}")
+    return 0
+
+
+def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options: argparse.Namespace) -> TableModel:
+    """Fit, write the four files and print the summary."""
+    from pglearn import PGLearnClassifier
+    from pglearn.estimators.table_model import TableModel
+    from pglearn.files import writable_folder
+    from pglearn.outputs import labelled_rows, write_table
+    from pglearn.search import EventLog
+    from pglearn.summary import print_summary
+
+    given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
+    classifier = PGLearnClassifier(verbose=not options.quiet, **given)
+    folder = writable_folder(options.output)
+    with EventLog(folder / "events.jsonl") as log, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The search was interrupted")  # the summary says it
+        model = TableModel.fitted(features, labels, target, classifier, listeners=(log,))
+    weights = model.weights(features)
+    rows = labelled_rows(model.classifier, labels)
+    write_table(rows, folder / "predictions.csv")
+    write_table(weights, folder / "feature_weights.csv")
+    model.save(folder / "model.npz")
+    print_summary(model, rows, weights, folder)
+    return model

@@ -1,0 +1,6 @@
+"""Where the mathematics meets the hardware."""
+
+from pglearn.engine.base import Configuration, Engine, Evaluation
+from pglearn.engine.cpu import CPUEngine
+
+__all__ = ["CPUEngine", "Configuration", "Engine", "Evaluation"]

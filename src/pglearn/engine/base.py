@@ -1,0 +1,47 @@
+"""The contract of an engine: three methods between the mathematics and the hardware.
+
+An engine takes a whole population of configurations, so that one may run them in turn and another as one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pglearn.graph import Graph
+from pglearn.problem import Array, Problem
+from pglearn.propagation import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """A member of the graph family: k neighbours and one weight a_m ≥ 0 per feature."""
+
+    k: int
+    a: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One configuration judged on the scored points."""
+
+    loss: float
+    accuracy: float
+    dg_da: Array
+
+
+class Engine(Protocol):
+    """Graph, labels and gradient of configurations."""
+
+    def graph(self, problem: Problem, configuration: Configuration) -> Graph:
+        """The weighted graph of a configuration."""
+        ...
+
+    def propagate(self, problem: Problem, graph: Graph) -> Solution:
+        """F (n × c) on a graph with every label shown."""
+        ...
+
+    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        """Validation loss, accuracy and ∂g/∂a of each configuration."""
+        ...

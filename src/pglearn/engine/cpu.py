@@ -1,0 +1,46 @@
+"""The engine for ordinary processors: configurations in turn, NumPy and SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pglearn.engine.adjoint import gradient
+from pglearn.engine.base import Configuration, Evaluation
+from pglearn.engine.scores import validation_scores
+from pglearn.graph import Graph, weighted_graph
+from pglearn.loss import Log, Loss, row_normalised
+from pglearn.problem import Problem
+from pglearn.propagation import LGC, Propagation, Solution
+
+
+@dataclass(frozen=True)
+class CPUEngine:
+    """One configuration after another, in the precision of the problem's X."""
+
+    loss: Loss = field(default_factory=Log)
+    propagation: Propagation = field(default_factory=LGC)
+
+    def graph(self, problem: Problem, configuration: Configuration) -> Graph:
+        return weighted_graph(problem.X, configuration.a, configuration.k)
+
+    def propagate(self, problem: Problem, graph: Graph) -> Solution:
+        B = np.zeros((len(problem.X), problem.n_classes), dtype=graph.dtype)
+        B[problem.labelled, problem.codes] = self.propagation.source
+        return self.propagation.system(graph).solve(B)
+
+    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        return [self.on_graph(problem, self.graph(problem, configuration)) for configuration in configurations]
+
+    def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
+        """Loss, accuracy and gradient with the graph given."""
+        scores = validation_scores(problem, self.propagation, self.propagation.system(graph))
+        S, pullback = row_normalised(scores.S)
+        g, dg_dS = self.loss(S, problem.scored_codes)
+        adjoint, F = scores.factors(pullback(dg_dS))
+        dg_da = gradient(problem.X, graph, self.propagation.coupling, adjoint, F)
+        # A row that no label reaches is uniform: its first class is no prediction.
+        right = (S.argmax(axis=1) == problem.scored_codes) & (scores.S.max(axis=1) > 0)
+        return Evaluation(g, float(right.mean()), dg_da)

@@ -1,0 +1,54 @@
+"""The candidates that answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pglearn.problem import Array
+from pglearn.propagation.inductive import spread_to
+from pglearn.search import Candidate
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A learned configuration and what it says about every row of the table."""
+
+    k: int
+    a: Array
+    F: Array
+    """Class probabilities, n × c; the prior where no label reaches."""
+    reached: Array
+
+    @classmethod
+    def of(cls, candidate: Candidate, F: Array, prior: Array) -> Member:
+        F = np.maximum(F, 0)
+        sums = F.sum(axis=1, keepdims=True)
+        reached = sums > 0
+        return cls(
+            candidate.k,
+            candidate.answer.a,
+            np.where(reached, F / np.where(reached, sums, 1), prior),
+            reached[:, 0],
+        )
+
+    def predict(self, X_new: Array, X: Array) -> Array:
+        """Class probabilities of rows that need not be in the table."""
+        return spread_to(X_new, X, self.a, self.k, self.F)
+
+
+def averaged(members: Sequence[Member], prior: Array) -> tuple[Array, Array]:
+    """Mean class probabilities over the members that reach a row, and which rows none of them reaches."""
+    votes = np.sum([member.reached for member in members], axis=0)[:, None]
+    total = np.sum([np.where(member.reached[:, None], member.F, 0) for member in members], axis=0)
+    return np.where(votes > 0, total / np.maximum(votes, 1), prior), votes[:, 0] == 0
+
+
+def mean_graph(graphs: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
+    total = graphs[0]
+    for graph in graphs[1:]:
+        total = total + graph
+    return total / len(graphs)

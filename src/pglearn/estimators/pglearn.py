@@ -1,0 +1,384 @@
+"""PGLearnClassifier: PG-learn as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pglearn.engine import CPUEngine
+from pglearn.errors import InputError
+from pglearn.estimators import model_file
+from pglearn.estimators.members import Member, averaged, mean_graph
+from pglearn.estimators.scaling import Scaling
+from pglearn.graph import mean_distance
+from pglearn.loss import LOSSES
+from pglearn.problem import Array, Problem, choice
+from pglearn.propagation import LGC
+from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
+from pglearn.search.candidate import Candidate, Draws
+from pglearn.search.pool import Pool, Task, Workers
+
+SEARCH_TOLERANCE = 1e-6  # of the solves inside the search; the final labels are solved to LGC's own
+
+SELECTIONS: dict[str, Callable[[int], int]] = {
+    "best": lambda survivors: 1,
+    "ensemble": lambda survivors: survivors,
+}
+
+
+class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Labels the unlabelled rows of a table over a graph that is learned along the way.
+
+    Labels spread over a k-nearest-neighbour graph of the rows. How much each feature counts in it, and k, are found by
+    following the gradient of a leave-one-out loss on the given labels from many random starts, dropping the unpromising
+    ones early (PG-learn: Wu, Zhao, Akoglu, CIKM 2018).
+
+    Parameters
+    ----------
+    budget : int, default=16
+        B, units of work that one candidate may use.
+    unit_steps : int, default=2
+        Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
+    unit_seconds : float, optional
+        Measure units in seconds instead, as the paper does. Results then depend on the machine.
+    n_candidates : int, default=8
+        T, candidates alive at a time.
+    downsampling_rate : int, default=2
+        r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
+    k_range : (int, int), default=(5, 20)
+        Range of k, the neighbours per row.
+    bandwidth_range : (float, float), default=(0.1, 10.0)
+        Range of the first bandwidths σ_m, in mean distances between rows. A feature's weight is a_m = 1/σ_m².
+    loss : {"log", "ranking", "error", "power", "exponential"}, default="log"
+        What the search minimises on the labels it hides; the paper's is "ranking".
+    validation : {"loo", "kfold", "holdout"}, default="loo"
+        Which labels are hidden: each in turn, five folds, or one half of them.
+    selection : {"ensemble", "best"}, default="ensemble"
+        Answer with the mean of the ⌊T/r⌋ best candidates at the end, or with the best alone.
+    basis : {"raw"}, default="raw"
+        In which coordinates features are weighted: the given ones.
+    scale : {"auto", True, False}, default="auto"
+        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
+    alpha : float in (0, 1), default=0.99
+        How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
+    n_jobs : int, optional
+        Worker processes, -1 for one per core. None is 1, as everywhere in scikit-learn.
+    executor : concurrent.futures.Executor or {"loky", "threads", "serial"}, optional
+        Where candidates run. By default loky's processes if `n_jobs` is not 1.
+    random_state : int, RandomState or None
+        Seed of the draws and splits.
+    verbose : int, default=0
+        1 shows a progress bar.
+    max_time : float, optional
+        Seconds after which the search ends with the best found so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        The classes.
+    transduction_ : ndarray of shape (n,)
+        A label for every row.
+    label_distributions_ : ndarray of shape (n, c)
+        Probabilities of the classes for every row; with "ensemble" the mean over the members that reach the row.
+    unreached_ : ndarray of bool, shape (n,)
+        Rows that no label reaches. They have the class shares among the labels as probabilities.
+    feature_weights_ : ndarray of shape (d,)
+        The learned a_m, in units of the given features; with "ensemble" the mean over the members.
+    n_neighbors_ : int
+        The learned k, of the best candidate.
+    graph_ : scipy.sparse.csr_matrix of shape (n, n)
+        The symmetric weights W; with "ensemble" the mean over the members.
+    search_results_ : dict of arrays
+        One row per configuration drawn: candidate, k, born, died, steps, loss, accuracy, converged, selected.
+    history_ : dict of arrays
+        One row per evaluation: candidate, step, loss, accuracy.
+    stop_reason_ : str
+        "finished", "interrupted" or "out of time".
+    scaled_ : bool
+        Whether features were standardised.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pglearn import PGLearnClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = y.copy()
+    >>> shown[20:50] = shown[70:100] = shown[120:] = -1          # unlabelled
+    >>> model = PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+    >>> bool((model.transduction_ == y).mean() > 0.9)
+    True
+    >>> model.predict(X[:2])
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: int = 16,
+        unit_steps: int = 2,
+        unit_seconds: float | None = None,
+        n_candidates: int = 8,
+        downsampling_rate: int = 2,
+        k_range: tuple[int, int] = (5, 20),
+        bandwidth_range: tuple[float, float] = (0.1, 10.0),
+        loss: str = "log",
+        validation: str = "loo",
+        selection: str = "ensemble",
+        basis: str = "raw",
+        scale: str | bool = "auto",
+        alpha: float = 0.99,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+    ) -> None:
+        self.budget = budget
+        self.unit_steps = unit_steps
+        self.unit_seconds = unit_seconds
+        self.n_candidates = n_candidates
+        self.downsampling_rate = downsampling_rate
+        self.k_range = k_range
+        self.bandwidth_range = bandwidth_range
+        self.loss = loss
+        self.validation = validation
+        self.selection = selection
+        self.basis = basis
+        self.scale = scale
+        self.alpha = alpha
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The paper's own setting: 32 candidates, 64 units, half of the labels held out, ranking loss, the best one."""
+        setting = {
+            "n_candidates": 32,
+            "budget": 64,
+            "unit_steps": 1,
+            "validation": "holdout",
+            "loss": "ranking",
+            "selection": "best",
+            "scale": False,
+        }
+        return cls(**{**setting, **changes})
+
+    def fit(self, X: Any, y: Any, *, listeners: tuple[Listener, ...] = ()) -> Self:
+        """Learn the graph and label every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, numbers without gaps (`pglearn.TableEncoder` makes them of any table).
+        y : array-like of shape (n,)
+            Labels; -1, None or NaN where unlabelled.
+        listeners : tuple of callables
+            Called with every event of the search, a dict (`pglearn.search.events`).
+        """
+        problem, search, task, workers = self._prepared(X, y)
+        with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
+            result = search.run(pool, (*shown, *listeners), **_about(problem))
+        self.stop_reason_ = result.reason
+        if result.reason == "interrupted":
+            warnings.warn(
+                "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
+                stacklevel=2,
+            )
+        keep = choice(self.selection, SELECTIONS, "selection")(search.schedule.survivors)
+        self._answer(problem, result, [c for c in result.ranked[:keep] if c.best is not None])
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
+        check_is_fitted(self)
+        X = self._scaling.of(_finite(self, validate_data(self, X, reset=False, **_AS_NUMBERS)))
+        return np.asarray(np.mean([member.predict(X, self._X) for member in self._members], axis=0))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of every row."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one .npz file (no pickle), complete or not at all."""
+        model_file.write(path, self.to_arrays())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """A model written by :meth:`save`: predicts the same."""
+        return cls.from_arrays(model_file.read(path))
+
+    def _prepared(self, X: Any, y: Any) -> tuple[Problem, Search, Task, Workers]:
+        """Everything that can be wrong is found here, before any time is spent."""
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "give labels, -1 where unknown."
+            )
+        choice(self.basis, {"raw": None}, "basis")
+        choice(self.selection, SELECTIONS, "selection")
+        loss = choice(self.loss, LOSSES, "loss")()
+        schedule = Schedule(self.budget, self.downsampling_rate, self.n_candidates)
+        _check_range("k_range", self.k_range, 1, "neighbours, at least 1")
+        _check_range("bandwidth_range", self.bandwidth_range, np.finfo(float).tiny, "mean distances, above 0")
+        for name in ("unit_steps", "unit_seconds", "max_time"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"{name}={value!r} must be above 0, or None.")
+        LGC(self.alpha)
+        workers = Workers.of(self.executor, effective_n_jobs(self.n_jobs))
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+        X = _finite(self, validate_data(self, X, ensure_min_samples=2, **_AS_NUMBERS))
+        self._scaling = Scaling.for_points(X, self.scale)
+        problem = Problem.of(self._scaling.of(X), column_or_1d(y, warn=True), validation=self.validation, seed=seed)
+        draws = Draws(
+            X.shape[1],
+            mean_distance(problem.X, seed),
+            (int(self.k_range[0]), int(self.k_range[1])),
+            (float(self.bandwidth_range[0]), float(self.bandwidth_range[1])),
+            seed,
+        )
+        search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
+        engine = CPUEngine(loss, LGC(self.alpha, tolerance=SEARCH_TOLERANCE))
+        return problem, search, Task(engine, Descent(loss)), workers
+
+    def _answer(self, problem: Problem, result: SearchResult, chosen: list[Candidate]) -> None:
+        engine = CPUEngine(propagation=LGC(self.alpha))
+        self._X = problem.X
+        self._members, graphs = [], []
+        for candidate in chosen:
+            graph = engine.graph(problem, candidate.answer)
+            solution = engine.propagate(problem, graph)
+            if not solution.converged:
+                warnings.warn(
+                    f"Labels were solved only to a residual of {solution.residual:.1e}: take a smaller alpha.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            self._members.append(Member.of(candidate, solution.F, problem.prior))
+            graphs.append(graph.W)
+        self.classes_ = problem.classes
+        self.label_distributions_, self.unreached_ = averaged(self._members, problem.prior)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+        self.graph_ = mean_graph(graphs)
+        self.n_neighbors_ = self._members[0].k
+        self.feature_weights_ = self._scaling.weights(np.mean([member.a for member in self._members], axis=0))
+        self.scaled_ = self._scaling.active
+        self.search_results_ = _table_of(result.candidates, chosen, float(self.budget))
+        self.history_ = _history_of(result.candidates)
+
+    def to_arrays(self) -> dict[str, Array]:
+        """All that prediction needs, without Python objects."""
+        check_is_fitted(self)
+        return {
+            "classes": self.classes_,
+            "X": self._X,
+            "k": np.array([member.k for member in self._members]),
+            "a": np.array([member.a for member in self._members]),
+            "F": np.array([member.F for member in self._members]),
+            "reached": np.array([member.reached for member in self._members]),
+            "centre": self._scaling.centre,
+            "spread": self._scaling.spread,
+            "feature_names": getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str),
+        }
+
+    @classmethod
+    def from_arrays(cls, state: dict[str, Array]) -> Self:
+        """A model that predicts like the one :meth:`to_arrays` was called on."""
+        model = cls()
+        model.classes_ = state["classes"]
+        model._X = state["X"]
+        model._members = [
+            Member(int(k), a, F, reached)
+            for k, a, F, reached in zip(state["k"], state["a"], state["F"], state["reached"], strict=True)
+        ]
+        model._scaling = Scaling(state["centre"], state["spread"])
+        model.n_features_in_ = model._X.shape[1]
+        if len(state["feature_names"]):
+            model.feature_names_in_ = state["feature_names"].astype(object)
+        return model
+
+
+_AS_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+
+
+def _finite(estimator: Any, X: Array) -> Array:
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0]
+        names = getattr(estimator, "feature_names_in_", None)
+        where = f"column {column}" if names is None else f"column {names[column]!r}"
+        what = "NaN" if np.isnan(X[row, column]) else "inf"
+        raise InputError(
+            f"X has {len(bad)} NaN or infinite (inf) values, the first ({what}) in row {row}, {where}: "
+            "fill or drop them first, for example with sklearn.impute.SimpleImputer or pglearn.TableEncoder."
+        )
+    return X
+
+
+def _check_range(name: str, value: Any, least: float, kind: str) -> None:
+    try:
+        low, high = value
+        good = least <= low <= high < np.inf
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise InputError(f"{name}={value!r} must be two numbers, low and high: {kind}, and low ≤ high.")
+
+
+def _about(problem: Problem) -> dict[str, int]:
+    n, d = problem.X.shape
+    return {
+        "points": n,
+        "features": d,
+        "classes": problem.n_classes,
+        "labelled": len(problem.labelled),
+        "scored": int(problem.scored.sum()),
+    }
+
+
+def _progress(verbose: int) -> Any:
+    from pglearn.progress import progress_bar, silence
+
+    return progress_bar() if verbose else silence()
+
+
+def _table_of(candidates: list[Candidate], chosen: list[Candidate], budget: float) -> dict[str, Array]:
+    selected = {candidate.id for candidate in chosen}
+    rows = [
+        (
+            c.id,
+            c.k,
+            c.born,
+            budget if c.died is None else c.died,
+            c.steps,
+            c.loss,
+            c.accuracy,
+            c.converged,
+            c.id in selected,
+        )
+        for c in candidates
+    ]
+    names = ("candidate", "k", "born", "died", "steps", "loss", "accuracy", "converged", "selected")
+    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def _history_of(candidates: list[Candidate]) -> dict[str, Array]:
+    rows = [(c.id, *entry) for c in candidates for entry in c.history]
+    names = ("candidate", "step", "loss", "accuracy")
+    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}

@@ -1,0 +1,49 @@
+"""Which points are joined: the union of everyone's neighbours, without weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pglearn.problem import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Undirected edges i < j over n points, and how their values fill a symmetric CSR matrix."""
+
+    n: int
+    i: Array
+    j: Array
+    indptr: Array
+    indices: Array
+    order: Array
+
+    @classmethod
+    def between_neighbours(cls, neighbours: Array) -> Edges:
+        """Join p and q if q is among p's neighbours or p among q's."""
+        n, k = neighbours.shape
+        p = np.repeat(np.arange(n, dtype=np.int64), k)
+        q = neighbours.ravel().astype(np.int64)
+        pairs = np.unique(np.minimum(p, q) * n + np.maximum(p, q))
+        i, j = np.divmod(pairs, n)
+        row, column = np.concatenate([i, j]), np.concatenate([j, i])
+        order = np.lexsort((column, row))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
+        return cls(n, i, j, indptr.astype(np.int32), column[order].astype(np.int32), order)
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def matrix(self, values: Array) -> sparse.csr_matrix:
+        """The symmetric n × n matrix with `values` on the edges."""
+        data = np.concatenate([values, values])[self.order]
+        matrix = sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n, self.n), copy=False)
+        matrix.has_sorted_indices = True
+        return matrix
+
+    def sums(self, at_i: Array, at_j: Array) -> Array:
+        """Sum over each point's edges, where an edge gives `at_i` to its point i and `at_j` to its point j."""
+        return np.bincount(self.i, at_i, self.n) + np.bincount(self.j, at_j, self.n)

@@ -1,0 +1,48 @@
+"""The contract of a loss, and the row normalisation that precedes every one.
+
+| symbol | meaning                                       | here               |
+|--------|-----------------------------------------------|--------------------|
+| S      | scores of the validation points, rows sum to 1 | `S`     (s, c)    |
+| c_v    | true class of validation point v              | `codes` (s,)       |
+| g      | the loss, a sum over validation points or pairs | returned         |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from pglearn.problem import Array
+
+
+class Loss(Protocol):
+    """Scores and true classes → g and ∂g/∂S."""
+
+    def __call__(self, S: Array, codes: Array) -> tuple[float, Array]: ...
+
+
+def row_normalised(S: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """S with rows that sum to one, and the map from ∂g/∂(normalised S) back to ∂g/∂S.
+
+    A row that no label reaches (sum zero) says nothing: it becomes uniform and moves with nothing.
+    """
+    S = np.maximum(S, 0)  # scores are sums of positive terms; an iterative solve may leave −1e-17
+    sums = S.sum(axis=1, keepdims=True)
+    reached = sums > 0
+    safe = np.where(reached, sums, 1)
+    N = np.where(reached, S / safe, 1 / S.shape[1])
+
+    def pullback(dg_dN: Array) -> Array:
+        inner = np.einsum("vc,vc->v", dg_dN, N)[:, None]
+        return np.where(reached, (dg_dN - inner) / safe, 0)
+
+    return N, pullback
+
+
+def share_of_chance(loss: Loss, g: float, codes: Array, n_classes: int) -> float:
+    """Where g lies between perfect scores (0) and uniform ones (1): a scale on which all losses compare."""
+    perfect, _ = loss(np.eye(n_classes)[codes], codes)
+    chance, _ = loss(np.full((len(codes), n_classes), 1 / n_classes), codes)
+    return (g - perfect) / (chance - perfect) if chance > perfect else 0.0

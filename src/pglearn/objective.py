@@ -1,0 +1,90 @@
+"""The objective by itself, for researchers: one call, plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pglearn.engine import Configuration, CPUEngine
+from pglearn.errors import InputError
+from pglearn.loss import LOSSES
+from pglearn.problem import Array, Problem, choice
+from pglearn.propagation import PROPAGATIONS
+
+
+def loss_and_gradient(
+    X: Any,
+    y: Any,
+    *,
+    a: Any,
+    k: int = 10,
+    loss: str = "ranking",
+    validation: str = "loo",
+    propagation: str = "lgc",
+    alpha: float = 0.99,
+    engine: str = "cpu",
+    neighbors: str = "auto",
+    dtype: str = "float64",
+    random_state: int = 0,
+) -> tuple[float, Array]:
+    """Validation loss g and its gradient ∂g/∂a at feature weights `a`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Features.
+    y : array-like of shape (n,)
+        Labels, -1 (or None, NaN) where unlabelled.
+    a : array-like of shape (d,)
+        Feature weights a_m = 1/σ_m² ≥ 0.
+    k : int
+        Neighbours per point.
+    loss : {"ranking", "log", "error", "power", "exponential"}
+        What is summed over the validation points (eq. 5 of the paper: `ranking`).
+    validation : {"loo", "kfold", "holdout"}
+        Which labels are hidden to be compared.
+    propagation : {"lgc"}
+        How labels spread.
+    alpha : float in (0, 1)
+        μ of the propagation.
+    engine : {"cpu"}
+        What computes it.
+    neighbors : {"auto", "exact"}
+        How neighbours are found; `auto` is exact.
+    dtype : {"float64", "float32"}
+        Precision of the products and solves.
+    random_state : int
+        Seed of the split of `holdout` and `kfold`.
+
+    Returns
+    -------
+    g : float
+        The loss, summed over the scored points (pairs for `ranking`).
+    dg_da : ndarray of shape (d,)
+        Its gradient, with the edges of the graph held fixed.
+
+    Examples
+    --------
+    >>> import numpy as np, pglearn
+    >>> X = np.array([[0.0, 3.0], [0.1, 0.0], [0.2, 2.0], [1.0, 3.1], [1.1, 0.1], [1.2, 2.1]])
+    >>> g, dg_da = pglearn.loss_and_gradient(X, [0, 0, -1, 1, 1, -1], a=np.ones(2), k=3, loss="log")
+    >>> bool(dg_da[0] < 0 < dg_da[1])     # more of the first feature, less of the second
+    True
+    """
+    choice(engine, {"cpu": None}, "engine")
+    choice(neighbors, {"auto": None, "exact": None}, "neighbors")
+    X = np.asarray(X, dtype=choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype"))
+    if X.ndim != 2 or len(X) < 2:
+        raise InputError(f"X has shape {X.shape}: give a table of at least two rows, one point per row.")
+    if not np.isfinite(X).all():
+        raise InputError("X has NaN or infinite values: fill or drop them first.")
+    a = np.asarray(a, dtype=np.float64)
+    if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
+        raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
+    if k < 1:
+        raise InputError(f"k={k} is no number of neighbours: take 1 or more.")
+    problem = Problem.of(X, y, validation=validation, seed=random_state)
+    objective = CPUEngine(choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha))
+    (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
+    return evaluation.loss, evaluation.dg_da

@@ -1,0 +1,198 @@
+"""The problem: points, the labels that are shown, and which of them are scored.
+
+| symbol | meaning                                                        | here                |
+|--------|----------------------------------------------------------------|---------------------|
+| X      | features, rows are points                                      | `X`         (n, d)  |
+| L      | labelled points                                                | `labelled`  (l,)    |
+| y_L    | their classes, as numbers 0 … c−1                              | `codes`     (l,)    |
+| V      | labelled points whose label is hidden once and then compared   | `scored`    (l,)    |
+
+`holdout`, `kfold` and `loo` are one rule: every labelled point belongs to a *fold*, and a scored point is judged
+by the labels of the other folds alone. `loo` makes every point its own fold; `holdout` has two and scores one.
+
+This module is the only reader of -1 (or None, NaN) as "unlabelled".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pglearn.errors import InputError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+UNLABELLED = -1
+KFOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Points with some labels; built by :meth:`Problem.of`, never changed."""
+
+    X: Array
+    classes: Array
+    labelled: Array
+    codes: Array
+    fold: Array
+    scored: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
+        """The problem of labelling the rows of `X` given `y`, scored by `validation`."""
+        codes, classes = class_codes(y)
+        if len(codes) != len(X):
+            raise InputError(
+                f"X has {len(X)} rows but y has {len(codes)} entries: give one label per row, -1 where unknown."
+            )
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        codes = codes[labelled]
+        _check_enough_labels(codes, classes)
+        fold, scored = choice(validation, VALIDATIONS, "validation")(codes, classes, np.random.default_rng(seed))
+        if not scored.any():
+            raise InputError(
+                "Every class has a single labelled row, so no label can be checked against another of its class: "
+                "label at least one more row of some class."
+            )
+        return cls(X, classes, labelled, codes, fold, scored)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def Y(self) -> Array:
+        """One-hot classes of the labelled points, l × c."""
+        return np.eye(self.n_classes)[self.codes]
+
+    @property
+    def prior(self) -> Array:
+        """Share of each class among the labels: the answer for a point that no label reaches."""
+        return np.bincount(self.codes, minlength=self.n_classes) / len(self.codes)
+
+    @property
+    def scored_codes(self) -> Array:
+        return self.codes[self.scored]
+
+
+def class_codes(y: Any) -> tuple[Array, Array]:
+    """Classes as numbers 0 … c−1 with -1 where `y` is -1, None or NaN, and the sorted classes.
+
+    >>> codes, classes = class_codes(["b", None, "a"])
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 0], ['a', 'b'])
+    """
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"y must be one column of labels, but has shape {y.shape}: pass a 1-d array.")
+    missing = _missing(y)
+    known = y[~missing]
+    if y.dtype == object:
+        kinds = {_kind(value) for value in known}
+        if len(kinds) > 1:
+            raise InputError(
+                f"y mixes {' and '.join(sorted(kinds))}: make all labels of one kind, for example "
+                "[None if missing else str(label) for label in y]."
+            )
+        known = np.array(known.tolist())
+    if known.dtype.kind == "f":
+        if not np.isfinite(known).all():
+            raise InputError("y has infinite labels: use -1 or NaN for unlabelled rows and a class for the others.")
+        if (known != np.round(known)).any():
+            raise InputError(
+                "Unknown label type: continuous. y holds numbers with fractions, but pglearn predicts classes: "
+                "bin the target or use strings."
+            )
+    classes, inverse = np.unique(known, return_inverse=True)
+    codes = np.full(len(y), UNLABELLED, dtype=np.int64)
+    codes[~missing] = inverse
+    return codes, classes
+
+
+def choice(name: object, options: dict[str, Any], parameter: str) -> Any:
+    """The option called `name`, or a sentence that lists what there is."""
+    if not isinstance(name, str) or name not in options:
+        known = ", ".join(repr(option) for option in options)
+        raise InputError(f"{parameter}={name!r} is not known: choose one of {known}.")
+    return options[name]
+
+
+def _missing(y: Array) -> Array:
+    if y.dtype.kind in "iu":
+        return np.asarray(y == UNLABELLED)
+    if y.dtype.kind == "f":
+        return np.asarray(np.isnan(y) | (y == UNLABELLED))
+    if y.dtype == object:
+        return np.array([_is_missing(value) for value in y], dtype=bool)
+    if y.dtype.kind in "bSU":
+        return np.zeros(len(y), dtype=bool)
+    raise InputError(f"y has type {y.dtype}, which is no label: use numbers or strings.")
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, (bool, np.bool_, str)):
+        return False
+    return isinstance(value, (int, float, np.number)) and bool(value != value or value == UNLABELLED)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "strings"
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if isinstance(value, (int, float, np.number)):
+        return "numbers"
+    return f"{type(value).__name__} objects"
+
+
+def _check_enough_labels(codes: Array, classes: Array) -> None:
+    if len(codes) == 0:
+        raise InputError(
+            "No row is labelled: give at least two rows of each class a label and mark the others -1 (or None)."
+        )
+    if len(classes) == 1:
+        raise InputError(
+            f"Only one class is labelled ({classes[0]}): there is nothing to tell apart. Label rows of at least two "
+            "classes, and if -1 is one of yours, give it another name, for -1 means unlabelled."
+        )
+
+
+def _holdout(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    counts = np.bincount(codes)
+    if (counts < 2).any():
+        lonely = classes[np.argmin(counts)]
+        raise InputError(
+            f"Class {lonely} has a single labelled row, and validation='holdout' hides half of the labels of every "
+            "class: label one more row of it, or use validation='loo'."
+        )
+    fold = _dealt(codes, 2, rng)
+    return fold, fold == 1
+
+
+def _kfold(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    fold = _dealt(codes, min(KFOLDS, len(codes)), rng)
+    return fold, np.bincount(codes)[codes] > 1
+
+
+def _loo(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    # A class with one label cannot be found when that label is hidden: its row helps the others, unscored.
+    return np.arange(len(codes)), np.bincount(codes)[codes] > 1
+
+
+def _dealt(codes: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Folds dealt like cards, class after class: two labels of a class never share a fold if they need not."""
+    shuffled = rng.permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    fold = np.empty(len(codes), dtype=np.int64)
+    fold[by_class] = np.arange(len(codes)) % n_folds
+    return fold
+
+
+Validation: TypeAlias = Callable[[Array, Array, np.random.Generator], tuple[Array, Array]]
+VALIDATIONS: dict[str, Validation] = {"loo": _loo, "kfold": _kfold, "holdout": _holdout}

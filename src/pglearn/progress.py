@@ -1,0 +1,67 @@
+"""The progress bar: a listener to the events of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from pglearn.search.events import Event, Listener
+
+
+@contextmanager
+def silence() -> Iterator[tuple[Listener, ...]]:
+    """No listeners."""
+    yield ()
+
+
+@contextmanager
+def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
+    """A bar that fills as candidates use up their units, with the best loss so far."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("round {task.fields[round]}/{task.fields[rounds]}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[best]}"),
+    )
+    with Progress(*columns, console=console or Console(stderr=True)) as progress:
+        yield (Bar(progress),)
+
+
+class Bar:
+    """Draws the events of one search on a rich progress display."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("search", round=0, rounds="?", best="", total=None)
+        self._units = 0.0  # units of the rounds before this one
+        self._until = 0.0
+        self._loss = float("inf")
+
+    def __call__(self, event: Event) -> None:
+        match event["event"]:
+            case "search_started":
+                total = event["candidates"] * event["budget"]
+                self._progress.update(self._task, total=total, rounds=event["rounds"])
+            case "round_started":
+                self._units, self._until = self._until, event["until"]
+                self._progress.update(self._task, round=event["round"] + 1)
+            case "candidate_advanced":
+                if event["loss"] < self._loss:
+                    self._loss = event["loss"]
+                    best = f"best loss {event['loss']:.4g}, validation accuracy {event['accuracy']:.3f}"
+                    self._progress.update(self._task, best=best)
+                self._progress.advance(self._task, self._until - self._units)

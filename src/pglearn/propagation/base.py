@@ -1,0 +1,50 @@
+"""The contract of a propagation: graph → system, system + right-hand sides → solution.
+
+A system belongs to one graph and keeps what depends on the graph alone (a factor, say), so that the solve for the
+labels and the adjoint solve of the gradient share it. The system is symmetric: the adjoint uses it as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pglearn.graph import Graph
+from pglearn.problem import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solve gave: F, and how far to trust it."""
+
+    F: Array
+    iterations: int
+    """Products with the graph; 0 for a direct solve."""
+    residual: float
+    """Largest ‖B − M F‖ / ‖B‖ over the columns, measured at the end."""
+    converged: bool
+    """Whether the residual is within the tolerance asked for."""
+
+
+class System(Protocol):
+    """M of one graph, ready to be solved for any right-hand sides."""
+
+    def solve(self, B: Array) -> Solution:
+        """F with M F = B, column by column."""
+        ...
+
+
+class Propagation(Protocol):
+    """A way to spread labels: M(graph), its source term and its derivative with respect to P."""
+
+    @property
+    def source(self) -> float:
+        """The labels enter as M F = source·Y."""
+        ...
+
+    @property
+    def coupling(self) -> float:
+        """−dM/dP: the factor μ in front of P."""
+        ...
+
+    def system(self, graph: Graph) -> System: ...

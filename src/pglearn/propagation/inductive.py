@@ -1,0 +1,28 @@
+"""Labels for rows that were not in the graph: f(x) = Σ_j w(x, x_j) F_j / Σ_j w(x, x_j) over the k nearest points.
+
+It is the value that leaves the energy of the graph least disturbed when x joins it (Delalleau et al. 2005).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pglearn.graph.neighbours import k_nearest, scaled_points
+from pglearn.graph.weights import blocks, squared_distances
+from pglearn.problem import Array
+
+
+def spread_to(X_new: Array, X: Array, a: Array, k: int, F: Array) -> Array:
+    """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
+    centre = X.mean(axis=0)
+    Z, Z_new = scaled_points(X, a, centre), scaled_points(X_new, a, centre)
+    neighbours = k_nearest(Z, k, Z_new)
+    k = neighbours.shape[1]
+    log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(len(Z_new)), k), neighbours.ravel()).reshape(-1, k)
+    # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
+    w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+    w /= w.sum(axis=1, keepdims=True)
+    result = np.empty((len(X_new), F.shape[1]))
+    for part in blocks(len(X_new), k * F.shape[1]):
+        result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
+    return result

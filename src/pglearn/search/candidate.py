@@ -1,0 +1,83 @@
+"""One configuration on its way: everything Algorithm 1 needs to go on, and nothing large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pglearn.engine import Configuration, Evaluation
+from pglearn.problem import Array
+
+
+@dataclass(eq=False)
+class Candidate:
+    """State of one run of Algorithm 1, O(d) numbers.
+
+    `a` and `dg_da` are where the run stands; `best` and its `loss` and `accuracy` are the lowest point it has seen,
+    which is what it is judged by and what it leaves behind.
+    """
+
+    id: int
+    k: int
+    a: Array
+    born: float = 0.0
+    died: float | None = None
+    steps: int = 0
+    dg_da: Array | None = None
+    best: Array | None = None
+    loss: float = float("inf")
+    accuracy: float = float("nan")
+    converged: bool = False
+    failure: str | None = None
+    history: list[tuple[int, float, float]] = field(default_factory=list)
+    """(step, loss, accuracy) of every evaluation."""
+
+    @property
+    def started(self) -> bool:
+        return self.dg_da is not None or self.failure is not None
+
+    @property
+    def finished(self) -> bool:
+        """Nothing more to gain (converged) or to do (failed)."""
+        return self.converged or self.failure is not None
+
+    @property
+    def here(self) -> Configuration:
+        return Configuration(self.k, self.a)
+
+    @property
+    def answer(self) -> Configuration:
+        """The best configuration this run has seen."""
+        return Configuration(self.k, self.a if self.best is None else self.best)
+
+    def record(self, evaluation: Evaluation) -> None:
+        """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""
+        g = float(evaluation.loss)
+        if not (np.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
+            self.failure = f"loss or gradient is not finite at step {self.steps}"
+            return
+        self.dg_da = evaluation.dg_da
+        self.history.append((self.steps, g, evaluation.accuracy))
+        if g < self.loss:
+            self.best, self.loss, self.accuracy = self.a, g, evaluation.accuracy
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Where candidates come from: k uniform on `k_range`, a bandwidth per feature uniform on `bandwidth_range`·d̄.
+
+    Candidate number i is drawn from a generator of its own, so it is the same whoever else was drawn before.
+    """
+
+    features: int
+    mean_distance: float
+    k_range: tuple[int, int]
+    bandwidth_range: tuple[float, float]
+    seed: int
+
+    def candidate(self, id: int, born: float = 0.0) -> Candidate:
+        rng = np.random.default_rng([self.seed, id])
+        k = int(rng.integers(self.k_range[0], self.k_range[1], endpoint=True))
+        bandwidth = rng.uniform(*self.bandwidth_range, self.features) * self.mean_distance
+        return Candidate(id, k, bandwidth**-2, born)

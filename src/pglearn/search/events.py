@@ -1,0 +1,71 @@
+"""What happens during a search, as one stream of plain records that any number of listeners read.
+
+Every record has `event`, `time` (seconds since the epoch) and the fields below.
+
+| event                | fields                                                                   |
+|----------------------|--------------------------------------------------------------------------|
+| search_started       | version, points, features, classes, labelled, scored, budget, rounds,    |
+|                      | candidates, configurations                                               |
+| round_started        | round, until (units), candidates (ids)                                   |
+| candidate_advanced   | candidate, k, born, steps, loss, accuracy, converged, failure, history   |
+| candidate_eliminated | candidate, at (units)                                                    |
+| candidate_drawn      | candidate, k, born                                                       |
+| round_ended          | round, best, loss, accuracy                                              |
+| search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
+
+`history` lists [step, loss, accuracy] since the candidate's last record.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+Event: TypeAlias = dict[str, Any]
+Listener: TypeAlias = Callable[[Event], None]
+
+VERSION = 1
+
+
+class Stream:
+    """Sends every event to all listeners."""
+
+    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+        self._listeners = tuple(listeners)
+
+    def __call__(self, event: str, **fields: Any) -> None:
+        record = {"event": event, "time": time.time(), **fields}
+        for listener in self._listeners:
+            listener(record)
+
+
+class EventLog:
+    """A listener that appends each event as one line of JSON, complete when it is there."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+
+    def __call__(self, event: Event) -> None:
+        self._file.write(json.dumps(_plain(event), allow_nan=False) + "\n")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity: a loss that is not a number is null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

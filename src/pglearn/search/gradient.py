@@ -1,0 +1,90 @@
+"""Algorithm 1 (Gradient): follow −∂g/∂a from where a candidate stands.
+
+a ← max(0, a − γ ∂g/∂a),  γ = rate · mean(a) / rms(∂g/∂a)
+
+The step is measured in units of the candidate's own weights, so one rate serves all data and all losses. A candidate
+has converged when its loss is within `enough` of perfect scores, as a share of what uniform scores would cost: what
+remains could only be gained by over-fitting the few labels (docs/defaults.md has the measurements).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pglearn.engine import Engine
+from pglearn.loss import Loss, share_of_chance
+from pglearn.problem import Array, Problem
+from pglearn.search.candidate import Candidate
+
+
+@dataclass(frozen=True)
+class Stint:
+    """How long to run: a number of steps or seconds, not past `deadline` (as of time.time())."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    deadline: float | None = None
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The update rule and when to stop."""
+
+    loss: Loss
+    rate: float = 0.5
+    enough: float = 0.05
+
+    def step(self, a: Array, dg_da: Array) -> Array:
+        rms = np.sqrt(np.mean(dg_da**2))
+        return np.asarray(np.maximum(a - self.rate * a.mean() / rms * dg_da, 0))
+
+    def converged(self, candidate: Candidate, problem: Problem) -> bool:
+        if not candidate.dg_da.any():  # type: ignore[union-attr]
+            return True  # no direction to follow
+        return share_of_chance(self.loss, candidate.loss, problem.scored_codes, problem.n_classes) <= self.enough
+
+
+def advance(
+    engine: Engine,
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    descent: Descent,
+    stint: Stint,
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[Candidate]:
+    """Run every candidate for a stint, side by side. The clock is read before every step, so it overruns by one."""
+    begun = time.monotonic()
+
+    def time_is_up() -> bool:
+        if stopped() or (stint.deadline is not None and time.time() >= stint.deadline):
+            return True
+        return stint.seconds is not None and time.monotonic() - begun >= stint.seconds
+
+    def evaluate(running: Sequence[Candidate]) -> None:
+        for candidate, evaluation in zip(
+            running,
+            engine.value_and_gradient(problem, [candidate.here for candidate in running]),
+            strict=True,
+        ):
+            candidate.record(evaluation)
+            candidate.converged = candidate.failure is None and descent.converged(candidate, problem)
+
+    newborn = [candidate for candidate in candidates if not candidate.started]
+    if newborn and not time_is_up():
+        evaluate(newborn)
+    done = 0
+    while (stint.steps is None or done < stint.steps) and not time_is_up():
+        running = [candidate for candidate in candidates if candidate.started and not candidate.finished]
+        if not running:
+            break
+        for candidate in running:
+            assert candidate.dg_da is not None
+            candidate.a = descent.step(candidate.a, candidate.dg_da)
+            candidate.steps += 1
+        evaluate(running)
+        done += 1
+    return list(candidates)

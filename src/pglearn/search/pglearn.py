@@ -1,0 +1,169 @@
+"""Algorithm 2 (PG-learn): many runs of Algorithm 1, the unpromising replaced by new draws.
+
+T candidates run to the first milestone; the ⌊T/r⌋ with the lowest loss go on where they stopped, the others make room
+for new draws; and so on at every milestone. After the last elimination all run to B, and the best at B is the answer.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from pglearn.errors import InputError
+from pglearn.search.candidate import Candidate, Draws
+from pglearn.search.events import VERSION, Listener, Stream
+from pglearn.search.gradient import Stint
+from pglearn.search.pool import Pool
+from pglearn.search.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """Every candidate in order of drawing, and how the search ended."""
+
+    candidates: list[Candidate]
+    reason: str
+    """"finished", "interrupted" or "out of time"."""
+
+    @property
+    def ranked(self) -> list[Candidate]:
+        """Candidates still in the race at the end, best first."""
+        return ranked([c for c in self.candidates if c.died is None])
+
+
+@dataclass(frozen=True)
+class Search:
+    """A schedule with its clock: units of `unit_steps` steps, or of `unit_seconds` seconds if given."""
+
+    schedule: Schedule
+    draws: Draws
+    unit_steps: int = 2
+    unit_seconds: float | None = None
+    max_time: float | None = None
+
+    def run(self, pool: Pool, listeners: Iterable[Listener] = (), **about: int) -> SearchResult:
+        """Algorithm 2. `about` is passed on to listeners with the first event."""
+        emit = Stream(listeners)
+        schedule = self.schedule
+        milestones = schedule.milestones
+        emit(
+            "search_started",
+            version=VERSION,
+            **about,
+            budget=schedule.budget,
+            rounds=len(milestones),
+            candidates=schedule.population,
+            configurations=schedule.configurations,
+        )
+        everyone = [self.draws.candidate(id) for id in range(schedule.population)]
+        alive = list(everyone)
+        with interrupts_to(pool.stop):
+            for round, (milestone, stint) in enumerate(zip(milestones, self._stints(), strict=True)):
+                emit("round_started", round=round, until=milestone, candidates=[c.id for c in alive])
+                alive = self._advanced(alive, stint, pool, emit)
+                everyone = _updated(everyone, alive)
+                best = ranked(alive)[0]
+                emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
+                reason = self._why_stop(pool, stint)
+                if reason or milestone == milestones[-1]:
+                    break
+                order = ranked(alive)
+                for candidate in order[schedule.survivors :]:
+                    candidate.died = milestone
+                    emit("candidate_eliminated", candidate=candidate.id, at=milestone)
+                new = [
+                    self.draws.candidate(len(everyone) + i, born=milestone)
+                    for i in range(schedule.population - schedule.survivors)
+                ]
+                for candidate in new:
+                    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone)
+                everyone += new
+                alive = order[: schedule.survivors] + new
+        result = SearchResult(everyone, reason or "finished")
+        best = result.ranked[0]
+        if best.best is None:
+            raise InputError(
+                "No candidate has a finite loss: the features are too large or too unequal in size. "
+                "Try scale=True, or look for extreme values."
+            )
+        emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
+        return result
+
+    def _advanced(self, alive: list[Candidate], stint: Stint, pool: Pool, emit: Stream) -> list[Candidate]:
+        seen = {candidate.id: len(candidate.history) for candidate in alive}
+        advanced = []
+
+        def receive(candidate: Candidate) -> None:
+            advanced.append(candidate)
+            emit(
+                "candidate_advanced",
+                candidate=candidate.id,
+                k=candidate.k,
+                born=candidate.born,
+                steps=candidate.steps,
+                loss=candidate.loss,
+                accuracy=candidate.accuracy,
+                converged=candidate.converged,
+                failure=candidate.failure,
+                history=[list(entry) for entry in candidate.history[seen[candidate.id] :]],
+            )
+
+        for candidate in pool.run(alive, stint):
+            receive(candidate)
+        if not any(candidate.started for candidate in advanced):
+            # Out of time before anything was looked at: an answer needs one look.
+            receive(pool.look_at(advanced.pop(0)))
+        return sorted(advanced, key=lambda candidate: candidate.id)
+
+    def _stints(self) -> list[Stint]:
+        deadline = None if self.max_time is None else time.time() + self.max_time
+        if self.unit_seconds is None:
+            return [Stint(steps=steps, deadline=deadline) for steps in self.schedule.steps(self.unit_steps)]
+        ends = self.schedule.milestones
+        return [
+            Stint(seconds=(end - start) * self.unit_seconds, deadline=deadline)
+            for start, end in zip([0.0, *ends[:-1]], ends, strict=True)
+        ]
+
+    @staticmethod
+    def _why_stop(pool: Pool, stint: Stint) -> str | None:
+        if pool.stopped:
+            return "interrupted"
+        if stint.deadline is not None and time.time() >= stint.deadline:
+            return "out of time"
+        return None
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first."""
+    return sorted(candidates, key=lambda candidate: (candidate.loss, candidate.id))
+
+
+def _updated(everyone: list[Candidate], advanced: list[Candidate]) -> list[Candidate]:
+    """Candidates that travelled come back as new objects: put them where the old ones stood."""
+    new = {candidate.id: candidate for candidate in advanced}
+    return [new.get(candidate.id, candidate) for candidate in everyone]
+
+
+@contextmanager
+def interrupts_to(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C calls `stop`, the second does what it always does."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield  # only the main thread may handle signals, and a job that ignores Ctrl-C goes on ignoring it
+        return
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        stop()
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -1,0 +1,69 @@
+"""What a person reads at the end of `pglearn fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pglearn.estimators.table_model import TableModel
+
+MOST_COLUMNS = 8
+DOUBTFUL = 0.5
+
+FILES = {
+    "predictions.csv": "a label for every row",
+    "feature_weights.csv": "how much each column counts",
+    "model.npz": "for pglearn predict",
+    "events.jsonl": "what happened during the search",
+}
+
+
+def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, folder: Path) -> None:
+    console = Console(highlight=False)
+    classifier = model.classifier
+    for note in model.encoder.notes_:
+        console.print(f"[yellow]note[/] {escape(note)}")
+    if classifier.stop_reason_ != "finished":
+        console.print(
+            f"[yellow]note[/] The search was {_ended(classifier.stop_reason_)}: this is the best found so far."
+        )
+    counts = rows["source"].value_counts()
+    console.print(
+        f"Labelled [bold]{len(rows) - counts['given']}[/] rows from {counts['given']} given labels of "
+        f"{len(classifier.classes_)} classes; accuracy on given labels, each hidden in turn: {_accuracy(model):.3f}."
+    )
+    if counts.get("unreached", 0):
+        console.print(
+            f"[yellow]note[/] No label reaches {counts['unreached']} of them; they have the class shares of the "
+            "labels. Label one of each group, or allow more neighbours."
+        )
+    doubtful = rows[(rows["source"] == "given") & (rows["confidence"] < DOUBTFUL)]
+    if len(doubtful):
+        first = ", ".join(str(row) for row in doubtful["row"].head(5))
+        console.print(f"[yellow]note[/] The graph doubts {len(doubtful)} given labels (rows {first}, …): look again.")
+    console.print(_weights_table(weights))
+    for name, what in FILES.items():
+        console.print(f"  {escape(str(folder / name))}  [dim]{what}[/]")
+
+
+def _accuracy(model: TableModel) -> float:
+    results = model.classifier.search_results_
+    return float(np.mean(results["accuracy"][results["selected"]]))
+
+
+def _ended(reason: str) -> str:
+    return "interrupted" if reason == "interrupted" else "out of time"
+
+
+def _weights_table(weights: pd.DataFrame) -> Table:
+    table = Table(title="Columns that count most", title_justify="left", box=None)
+    table.add_column("column")
+    table.add_column("share of the distance", justify="right")
+    for column, share in zip(weights["column"].head(MOST_COLUMNS), weights["share"].head(MOST_COLUMNS), strict=True):
+        table.add_row(escape(str(column)), f"{share:.1%}")
+    return table

@@ -1,0 +1,95 @@
+"""NumPy archives (.npz) to data frames, never unpickling anything."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pglearn.errors import InputError
+from pglearn.tables.frames import array_names
+
+
+def read_archive(path: Path, target: str | None) -> pd.DataFrame:
+    """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`."""
+    label_name = "y" if target is None else target
+    arrays = _arrays(path, ("X", "feature_names", label_name))
+    X = _numbers(path, arrays)
+    if "feature_names" in arrays:
+        names = _feature_names(path, arrays["feature_names"], X.shape[1])
+    else:
+        names = array_names(X.shape[1])
+    # pandas would keep two columns of one name; read_table refuses them afterwards.
+    frame = pd.DataFrame(X, columns=names)
+    if label_name not in arrays:
+        return frame
+    labels = arrays[label_name]
+    if labels.shape != (len(X),):
+        raise InputError(
+            f"{path} holds {label_name!r} of shape {labels.shape} beside X with {len(X)} rows. "
+            f"Give {label_name!r} as a 1-D array with one label per row."
+        )
+    return pd.concat([frame, pd.Series(_with_missing(labels), name=label_name)], axis=1)
+
+
+def _arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is not an .npz archive, or it is cut short. Write it again with numpy.savez.")
+    name = ""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            present = list(archive.files)
+            arrays = {}
+            for name in wanted:
+                if name in present:
+                    arrays[name] = np.asarray(archive[name])
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise InputError(f"{path} is damaged ({error}). Write it again with numpy.savez.") from error
+    except ValueError as error:  # what numpy raises for an array of Python objects, which would need pickle
+        raise InputError(
+            f"{path} holds an array {name!r} that cannot be loaded without pickle, which can run code. "
+            "Write it again as an array of numbers or of fixed-width text, for example with .astype(str)."
+        ) from error
+    if "X" not in arrays:
+        found = ", ".join(present[:10]) or "none"
+        raise InputError(f"{path} holds no array called X (arrays found: {found}). Save the features as X.")
+    return arrays
+
+
+def _numbers(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    X = arrays["X"]
+    if X.ndim != 2:
+        raise InputError(f"{path} holds X with {X.ndim} dimensions. Give X as a 2-D array, one row per example.")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{path} holds X of type {X.dtype}. Give X as an array of real numbers.")
+    return X
+
+
+def _feature_names(path: Path, names: npt.NDArray[Any], width: int) -> list[str]:
+    if names.dtype.kind != "U" or names.shape != (width,):
+        raise InputError(
+            f"{path} holds feature_names of type {names.dtype} and shape {names.shape}. "
+            f"Give a 1-D array of {width} strings, one per column of X."
+        )
+    return [str(name) for name in names]
+
+
+def _with_missing(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The labels with None for each row to label; NaN among floats already says so."""
+    kind = labels.dtype.kind
+    if kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    if kind in "SU":
+        missing = labels == ""
+    elif kind == "i":
+        missing = labels == -1
+    else:
+        return labels
+    values = labels.astype(object)
+    values[missing] = None
+    return values if missing.any() else labels

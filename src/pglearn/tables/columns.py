@@ -1,0 +1,185 @@
+"""One column of a table to numbers: what is learned from it in fit, and how it is encoded afterwards.
+
+A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A category becomes
+one 0/1 feature per level. Both are frozen, small, and made of plain values, so that they can be stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api import types
+
+from pglearn.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Kind = Literal["number", "date", "duration", "category", "missing"]
+
+NUMERIC: tuple[Kind, ...] = ("number", "date", "duration")
+
+# More levels than this, and more than half of the values distinct: a name or a comment, not a category.
+MOST_LEVELS_OF_FREE_TEXT = 50
+
+_INFERRED: dict[str, Kind] = {
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), "number"),
+    **dict.fromkeys(("datetime64", "datetime", "date"), "date"),
+    **dict.fromkeys(("timedelta64", "timedelta"), "duration"),
+    "empty": "missing",
+}
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers, dates (seconds since 1970) or durations (seconds)."""
+
+    name: str
+    kind: Kind
+    median: float
+    center: float
+    scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [self.name]
+
+    def encode(self, column: pd.Series[Any]) -> Floats:
+        x = self._numbers(column)
+        x = np.where(np.isfinite(x), x, self.median)
+        return ((x - self.center) / self.scale)[:, None]
+
+    def _numbers(self, column: pd.Series[Any]) -> Floats:
+        kind = kind_of(column)
+        if kind in (self.kind, "missing"):
+            return numbers(column, kind)
+        if kind != "category":
+            raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
+        # One stray word makes a whole column text: the words that are numbers still count as numbers.
+        x = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+        bad = column.notna().to_numpy() & (np.isnan(x) | (self.kind != "number"))
+        if bad.any():
+            raise InputError(
+                f"Column {self.name!r} held a {self.kind} in fit and now holds {column[bad].iloc[0]!r}. "
+                "Correct that value, or leave it blank to have it filled in."
+            )
+        return x
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of categories: one 0/1 feature per level, perhaps a last one for missing values.
+
+    Plain 0/1, not standardised: rows with different levels then differ by 2 in squared distance, which is the
+    mean squared difference of a standardised number between two rows, so both kinds start out with equal say.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    has_missing: bool
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name}={level}" for level in (*self.levels, *["(missing)"] * self.has_missing)]
+
+    def encode(self, column: pd.Series[Any]) -> Floats:
+        codes, texts = _coded(column)
+        place = {level: j for j, level in enumerate(self.levels)}
+        # The last entry answers for code -1, a missing value; -1 here means no level at all.
+        feature = np.array([*(place.get(text, -1) for text in texts), len(self.levels) if self.has_missing else -1])
+        hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
+        return hot.astype(np.float64)
+
+
+def kind_of(column: pd.Series[Any]) -> Kind:
+    """What a column holds: "missing" if it has no value, for Python objects what the values are."""
+    kind = _declared_kind(column)
+    if kind == "number":
+        return kind if np.isfinite(numbers(column, kind)).any() else "missing"
+    return "missing" if column.isna().all() else kind
+
+
+def _declared_kind(column: pd.Series[Any]) -> Kind:
+    dtype = column.dtype
+    if types.is_complex_dtype(dtype):
+        raise InputError(f"Complex data not supported: column {column.name!r}. Give real and imaginary parts.")
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if types.is_numeric_dtype(dtype):
+        return "number"
+    if types.is_datetime64_any_dtype(dtype):
+        return "date"
+    if types.is_timedelta64_dtype(dtype):
+        return "duration"
+    if types.is_object_dtype(dtype):
+        return _INFERRED.get(types.infer_dtype(column, skipna=True), "category")
+    return "category"
+
+
+def numbers(column: pd.Series[Any], kind: Kind) -> Floats:
+    """A column of numbers, dates or durations as floats, NaN where missing."""
+    if kind == "missing":
+        return np.full(len(column), np.nan)
+    if kind == "date":
+        moments = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
+        return (moments - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    if kind == "duration":
+        return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def number_column(name: str, kind: Kind, x: Floats, standardise: bool) -> NumberColumn:
+    """Learn the median, center and scale of a column with at least one finite number."""
+    present = np.isfinite(x)
+    median = float(np.median(x[present]))
+    x = np.where(present, x, median)
+    if x.min() == x.max():
+        return NumberColumn(name, kind, median, center=median, scale=np.inf)
+    if not standardise:
+        return NumberColumn(name, kind, median, center=0.0, scale=1.0)
+    # Squares of numbers beyond 1e154 overflow, so the spread is taken in units of the largest one.
+    unit = np.abs(x).max()
+    spread = float(unit * np.std(x / unit))
+    return NumberColumn(name, kind, median, center=float(unit * np.mean(x / unit)), scale=spread or np.inf)
+
+
+def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple[CategoryColumn | None, str]:
+    """Learn the levels of a column that has values, None if it is free text; and say what is cut."""
+    codes, texts = _coded(column)
+    counts: dict[str, int] = {}
+    for text, count in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+        counts[text] = counts.get(text, 0) + count
+    present = sum(counts.values())
+    counts = {text: count for text, count in counts.items() if count}
+    if len(counts) > max(MOST_LEVELS_OF_FREE_TEXT, present / 2):
+        return None, (
+            f"Column {name!r} is left out: {len(counts)} different values in {present} rows, "
+            "more a name than a category."
+        )
+    kept = sorted(counts, key=lambda text: (-counts[text], text))[:max_levels]
+    note = ""
+    if len(kept) < len(counts):
+        rows = present - sum(counts[text] for text in kept)
+        note = (
+            f"Column {name!r} has {len(counts)} levels: the {len(kept)} most frequent are kept, "
+            f"the rest ({rows} rows) count as no level."
+        )
+    return CategoryColumn(name, tuple(sorted(kept)), has_missing=bool(np.any(codes < 0))), note
+
+
+def _coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """For each row an index into the texts of the distinct values, -1 where missing."""
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # values that cannot be hashed, such as lists
+        codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
+    return codes, [_text(value) for value in distinct]
+
+
+def _text(value: Any) -> str:
+    # Levels 1, 2, x are read as text, 1 and 2 alone as integers, or with a blank as floats: one name for all.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,297 @@
+"""Rows of a table to rows of numbers between which distances make sense."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pglearn.errors import InputError, ModelFileError
+from pglearn.tables.columns import (
+    NUMERIC,
+    CategoryColumn,
+    Floats,
+    Kind,
+    NumberColumn,
+    category_column,
+    kind_of,
+    number_column,
+    numbers,
+)
+from pglearn.tables.frames import array_names, as_frame, has_column_names
+from pglearn.tables.scaling import ranges, ranges_alike
+
+_KEY = "table_encoder"
+_FORMAT = 1
+_MOST_NAMES_SHOWN = 10
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encode numbers, dates and categories as one matrix of floats.
+
+    Numbers (also truth values; dates and durations in seconds): a missing or infinite one takes the median of
+    its column; they are standardised if `scale` says so; a constant column becomes 0. Categories (text,
+    categoricals): one 0/1 feature per level seen in fit, and one for missing values if fit saw any; a level
+    that fit did not see is all zeros. A column without a single value, or of text that hardly repeats, is
+    left out. What was left out or filled in is said in `notes_`.
+
+    Parameters
+    ----------
+    scale : "auto", True or False
+        Whether numbers get mean 0 and standard deviation 1. "auto" does so when there is a category beside
+        them or when they are not on a common scale (`pglearn.tables.scaling`).
+    max_levels : int
+        Levels kept of a category, the most frequent ones; the others are all zeros.
+
+    Attributes
+    ----------
+    columns_ : list of str
+        The columns kept, in order.
+    feature_names_out_ : object array of str
+        The encoded features: `age`, `city=Rome`, `city=(missing)`.
+    source_ : int array
+        For each encoded feature the index of its column in `columns_`.
+    scaled_ : bool
+        Whether numbers were standardised.
+    notes_ : list of str
+        Sentences on what was left out, cut or filled in.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [20, 40, None], "city": ["Rome", "Oslo", "Rome"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'city=Oslo', 'city=Rome']
+    >>> encoder.transform(table).round(1).tolist()
+    [[-1.2, 0.0, 1.0], [1.2, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> encoder.notes_
+    ["Missing or infinite numbers take the median of their column: 'age' (1)."]
+    """
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]  # absent after fit on an array
+    columns_: list[str]
+    feature_names_out_: npt.NDArray[np.object_]
+    source_: npt.NDArray[np.intp]
+    scaled_: bool
+    notes_: list[str]
+
+    def __init__(self, scale: Literal["auto"] | bool = "auto", max_levels: int = 50) -> None:
+        self.scale = scale
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the columns of X; y is ignored."""
+        self._check_parameters()
+        frame = as_frame(X)
+        kinds = {str(name): kind_of(column) for name, column in frame.items()}
+        x = {name: numbers(frame[name], kind) for name, kind in kinds.items() if kind in NUMERIC}
+        categories: dict[str, CategoryColumn] = {}
+        cut = []
+        for name in [name for name, kind in kinds.items() if kind == "category"]:
+            category, note = category_column(name, frame[name], self.max_levels)
+            categories |= {name: category} if category else {}
+            cut += [note] if note else []
+        self.scaled_ = self._scales(x, bool(categories))
+        learned: dict[str, NumberColumn | CategoryColumn] = {
+            name: number_column(name, kinds[name], values, self.scaled_) for name, values in x.items()
+        }
+        learned |= categories
+        self.notes_ = [*_notes(kinds, x, learned), *cut]
+        if not learned:
+            raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
+        self._set_columns([learned[name] for name in kinds if name in learned])
+        self._set_names_in(list(kinds), named=has_column_names(X))
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Encode X: float64, one row per row of X, one column per name in `feature_names_out_`.
+
+        Columns that were not there in fit are ignored; a column that is lacking is an error.
+        """
+        check_is_fitted(self)
+        frame = self._known_frame(X)
+        encoded = np.empty((len(frame), len(self.source_)))
+        start = 0
+        for column in self._learned:
+            part = column.encode(frame[column.name])
+            encoded[:, start : start + part.shape[1]] = part
+            start += part.shape[1]
+        return encoded
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the encoded features; `input_features` is ignored, the names are those of fit."""
+        check_is_fitted(self)
+        return self.feature_names_out_
+
+    def weights_by_column(self, a: npt.ArrayLike) -> Floats:
+        """Weight of each column of the table, given the weights `a` of the encoded features.
+
+        For a number, a / scale², the weight in the units it came in; for a category, the mean of its levels.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[0.0, 1.0], [2.0, 401.0]])
+        >>> encoder.weights_by_column([1.0, 1.0])
+        array([1.0e+00, 2.5e-05])
+        """
+        mean: Floats = np.bincount(self.source_, weights=self._per_feature(a)) / np.bincount(self.source_)
+        scale: Floats = np.array([c.scale if isinstance(c, NumberColumn) else 1.0 for c in self._learned])
+        # Twice, because the square of a very large or very small scale is not a float.
+        return mean / scale / scale
+
+    def importance_by_column(self, a: npt.ArrayLike, X_encoded: npt.NDArray[Any]) -> Floats:
+        """Share of each column in the mean squared weighted distance between rows.
+
+        The mean of Σ_m a_m (x_im − x_jm)² over all pairs of rows i, j is 2 Σ_m a_m var_m, so the share of a
+        column is the sum of a_m var_m over its features, divided by that over all. Zeros if that is zero.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[0.0, 1.0], [2.0, 401.0]])
+        >>> encoder.importance_by_column([3.0, 1.0], encoder.transform([[0.0, 1.0], [2.0, 401.0]]))
+        array([0.75, 0.25])
+        """
+        part = np.bincount(self.source_, weights=self._per_feature(a) * np.var(X_encoded, axis=0))
+        total = part.sum()
+        return part / total if total > 0 else np.zeros_like(part)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[np.str_]]:
+        """All that transform needs, without Python objects: fit for numpy.savez and allow_pickle=False.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder(scale=False).fit([[0.0, 1.0], [2.0, 401.0]])
+        >>> TableEncoder.from_arrays(encoder.to_arrays()).transform([[5.0, 7.0]])
+        array([[5., 7.]])
+        """
+        check_is_fitted(self)
+        state = {
+            "format": _FORMAT,
+            "scale": self.scale if self.scale == "auto" else bool(self.scale),
+            "max_levels": int(self.max_levels),
+            "scaled": self.scaled_,
+            "notes": self.notes_,
+            "names_in": self._names_in(),
+            "named": hasattr(self, "feature_names_in_"),
+            "columns": [asdict(column) for column in self._learned],
+        }
+        return {_KEY: np.array(json.dumps(state))}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """The encoder that `to_arrays` stored."""
+        try:
+            state = json.loads(str(arrays[_KEY]))
+            if state["format"] != _FORMAT:
+                raise ModelFileError(
+                    f"The table encoder was stored in format {state['format']}; this pglearn reads format "
+                    f"{_FORMAT}. Fit the model again, or read it with the version that wrote it."
+                )
+            encoder = cls(scale=state["scale"], max_levels=state["max_levels"])
+            encoder._set_columns([_column(fields) for fields in state["columns"]])
+            encoder.scaled_, encoder.notes_ = state["scaled"], state["notes"]
+            encoder._set_names_in(state["names_in"], named=state["named"])
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ModelFileError("The stored table encoder is not complete. Fit the model again.") from error
+        return encoder
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.scale, bool | np.bool_) or self.scale == "auto"):
+            raise InputError(f'scale must be "auto", True or False, not {self.scale!r}.')
+        whole = isinstance(self.max_levels, int | np.integer) and not isinstance(self.max_levels, bool)
+        if not whole or self.max_levels < 1:
+            raise InputError(f"max_levels must be a whole number of at least 1, not {self.max_levels!r}.")
+
+    def _scales(self, x: dict[str, Floats], beside_categories: bool) -> bool:
+        if self.scale != "auto":
+            return bool(self.scale)
+        return beside_categories or not ranges_alike(np.array([ranges(values[:, None])[0] for values in x.values()]))
+
+    def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
+        self._learned = learned
+        self.columns_ = [column.name for column in learned]
+        names = [column.feature_names for column in learned]
+        self.feature_names_out_ = np.array([name for group in names for name in group], dtype=object)
+        self.source_ = np.repeat(np.arange(len(learned)), [len(group) for group in names])
+
+    def _set_names_in(self, names: list[str], named: bool) -> None:
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # from an earlier fit
+            del self.feature_names_in_
+
+    def _known_frame(self, X: Any) -> pd.DataFrame:
+        if not has_column_names(X):
+            if hasattr(self, "feature_names_in_"):
+                warnings.warn(
+                    "X does not have valid feature names, but TableEncoder was fitted with feature names",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return as_frame(X, self._names_in())
+        frame = as_frame(X)
+        lacking = [name for name in self.columns_ if name not in frame.columns]
+        if lacking:
+            raise InputError(f"The table lacks {_listed(lacking)}, which fit has seen. Add what is lacking.")
+        return frame
+
+    def _names_in(self) -> list[str]:
+        return list(getattr(self, "feature_names_in_", array_names(self.n_features_in_)))
+
+    def _per_feature(self, a: npt.ArrayLike) -> Floats:
+        check_is_fitted(self)
+        a = np.asarray(a, dtype=np.float64)
+        if a.shape != self.source_.shape:
+            raise InputError(
+                f"a has shape {a.shape} and there are {len(self.source_)} encoded features. "
+                "Give one weight per name in feature_names_out_."
+            )
+        return a
+
+
+def _column(fields: dict[str, Any]) -> NumberColumn | CategoryColumn:
+    if "levels" in fields:
+        return CategoryColumn(fields["name"], tuple(fields["levels"]), fields["has_missing"])
+    return NumberColumn(**fields)
+
+
+def _notes(
+    kinds: dict[str, Kind], x: dict[str, Floats], learned: dict[str, NumberColumn | CategoryColumn]
+) -> list[str]:
+    notes = []
+    empty = [name for name, kind in kinds.items() if kind == "missing"]
+    if empty:
+        notes.append(f"Left out for want of a single value: {_listed(empty)}.")
+    constant = [c.name for c in learned.values() if isinstance(c, NumberColumn) and np.isinf(c.scale)]
+    if constant:
+        notes.append(f"Of one value only, and so encoded as 0: {_listed(constant)}.")
+    filled = {name: int(np.sum(~np.isfinite(values))) for name, values in x.items()}
+    filled = {name: count for name, count in filled.items() if count}
+    if filled:
+        counts = _listed(list(filled), [f" ({count})" for count in filled.values()])
+        notes.append(f"Missing or infinite numbers take the median of their column: {counts}.")
+    return notes
+
+
+def _listed(names: list[str], after: list[str] | None = None) -> str:
+    shown = [f"{name!r}{tail}" for name, tail in zip(names, after or [""] * len(names), strict=True)]
+    more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
+    return ", ".join(shown[:_MOST_NAMES_SHOWN]) + more

@@ -1,0 +1,203 @@
+"""A file to a data frame, and a data frame to features and labels."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pglearn.errors import InputError
+from pglearn.tables.archive import read_archive
+from pglearn.tables.delimited import read_delimited, refuse_duplicates
+
+# A numeric target with more distinct values than this, most of them unique, is a quantity and not a class.
+MOST_NUMERIC_CLASSES = 50
+MOST_NAMES_SHOWN = 10
+
+
+def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.DataFrame:
+    """Read a table from a CSV, Parquet or NumPy file.
+
+    Parameters
+    ----------
+    path : path
+        `.csv` (separator `,` `;` tab or `|`, found from the header line), `.tsv`, either with `.gz` after it,
+        `.parquet`, or `.npz`. Text is UTF-8.
+    target : str, optional
+        The column of labels. It decides what counts as missing there (below) and, for `.npz`, which array
+        holds the labels (default `y`).
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, ragged, binary, damaged or has no rows.
+
+    Notes
+    -----
+    In CSV files a blank is a missing value. So are, in feature columns, `NA`, `N/A`, `null`, `NaN`, `None`
+    and the rest of pandas' default list. In the target column only a blank, `NA`, `NaN`, `nan` and `null`
+    mark a row to label: a class called `None` stays a class. What is really called `NA` (Namibia) is lost in
+    CSV; spell it differently, or use Parquet, where text is taken as it stands. Spaces after a separator are
+    dropped.
+
+    An `.npz` holds `X`, a 2-D array of numbers; perhaps `feature_names`, strings (else `x0`, `x1`, ...);
+    perhaps labels, in which -1 (integers), NaN (floats) or an empty string marks a row to label. Nothing is
+    unpickled.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "plants.csv")
+    >>> _ = path.write_text("height,kind\\n1.5,fern\\n2.5,\\n")
+    >>> read_table(path, target="kind")
+       height  kind
+    0     1.5  fern
+    1     2.5   NaN
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the path of one file in it.")
+    try:
+        if path.stat().st_size == 0:
+            raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
+        frame = _reader(path)(path, target)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist. Check the spelling and the folder you are in.") from error
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror or error}). Check the file and its permissions."
+        ) from error
+    if len(frame.columns) == 0:
+        raise InputError(f"{path} has no columns. Give a table with at least one column.")
+    if len(frame) == 0:
+        raise InputError(f"{path} has no rows. Give a table with at least one row.")
+    refuse_duplicates(path, list(frame.columns))
+    return frame
+
+
+def _read_parquet(path: Path, target: str | None) -> pd.DataFrame:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise InputError(
+            f'Reading {path} needs pyarrow, which is not installed. Run: pip install "pglearn[parquet]"'
+        ) from error
+    try:
+        refuse_duplicates(path, list(pq.read_schema(path).names))
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is not a Parquet file, or it is damaged. Write it again.") from error
+    # Other tools show an index that has a name as a column, and an unnamed one only counts the rows.
+    named = [level for level in frame.index.names if level is not None]
+    frame = frame.reset_index(level=named).reset_index(drop=True) if named else frame.reset_index(drop=True)
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+_READERS: dict[str, Callable[[Path, str | None], pd.DataFrame]] = {
+    ".csv": read_delimited,
+    ".csv.gz": read_delimited,
+    ".tsv": read_delimited,
+    ".tsv.gz": read_delimited,
+    ".parquet": _read_parquet,
+    ".npz": read_archive,
+}
+
+
+def _reader(path: Path) -> Callable[[Path, str | None], pd.DataFrame]:
+    for ending, reader in _READERS.items():
+        if path.name.lower().endswith(ending):
+            return reader
+    raise InputError(f"{path} has an ending that is not known. Convert it to one of {', '.join(_READERS)}.")
+
+
+def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.NDArray[np.object_]]:
+    """Separate the labels from the features.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    target : str
+        The column of labels.
+
+    Returns
+    -------
+    features : pandas.DataFrame
+        The other columns.
+    labels : object array
+        Whole numbers as int, other numbers as float, text as str, truth values as bool; None in the rows to
+        label, which are those with a missing value or blank text.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, nothing beside it, or it does not hold classes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> features, labels = split_target(pd.DataFrame({"x": [1, 2, 3], "y": [0, 1, None]}), "y")
+    >>> labels
+    array([0, 1, None], dtype=object)
+    """
+    if target not in frame.columns:
+        raise InputError(_absent(target, [str(name) for name in frame.columns]))
+    features = frame.drop(columns=target)
+    if len(features.columns) == 0:
+        raise InputError(f"The table holds only the target {target!r}. Add at least one column of features.")
+    # Work on the distinct labels, which are few. Code -1 is a missing value and picks the last entry, None.
+    codes, distinct = pd.factorize(frame[target])
+    classes = _classes(target, [_plain(value) for value in distinct], labelled=int(np.sum(codes >= 0)))
+    lookup = np.empty(len(classes) + 1, dtype=object)
+    lookup[: len(classes)] = classes
+    return features, lookup[codes]
+
+
+def _absent(target: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(target, names, n=1)
+    guess = f" Did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMES_SHOWN])
+    more = f" and {len(names) - MOST_NAMES_SHOWN} more" if len(names) > MOST_NAMES_SHOWN else ""
+    return f"There is no column {target!r} in the table.{guess} Its columns are {shown}{more}."
+
+
+def _plain(value: Any) -> Any:
+    """A Python value for a NumPy scalar, None for blank text, text for what is no usual label (a date)."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str) and not value.strip():
+        return None
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _classes(target: str, values: list[Any], labelled: int) -> list[Any]:
+    present = [value for value in values if value is not None]
+    texts = [value for value in present if isinstance(value, str)]
+    if 0 < len(texts) < len(present):
+        other = next(value for value in present if not isinstance(value, str))
+        raise InputError(
+            f"The target {target!r} mixes text ({texts[0]!r}) and other values ({other!r}). "
+            "Write all labels as text or all as numbers."
+        )
+    floats = [value for value in present if isinstance(value, float)]
+    if all(value.is_integer() for value in floats):
+        # pandas reads whole numbers with a blank among them as floats
+        return [int(value) if isinstance(value, float) else value for value in values]
+    if len(present) > MOST_NUMERIC_CLASSES and len(present) > labelled / 2:
+        raise InputError(
+            f"The target {target!r} looks continuous: {len(present)} different numbers in {labelled} "
+            "labelled rows. pglearn predicts classes; choose another column, or cut this one into classes."
+        )
+    return values

@@ -1,0 +1,377 @@
+"""Tables to numbers: the values, what is said about what is lost, and storing the encoder."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from pglearn.errors import InputError, ModelFileError
+from pglearn.tables.encode import TableEncoder
+from pglearn.tables.scaling import on_common_scale
+
+
+def test_scikit_learn_contract():
+    check_estimator(TableEncoder(), on_skip=None)
+
+
+def table():
+    return pd.DataFrame(
+        {
+            "age": [20.0, np.nan, 40.0, np.inf],
+            "city": ["Rome", None, "Oslo", "Rome"],
+            "member": [True, False, True, True],
+            "since": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-04"]),
+        }
+    )
+
+
+# Numbers
+
+
+def test_missing_and_infinite_numbers_take_the_median():
+    encoded = TableEncoder(scale=False).fit_transform([[1.0], [np.nan], [2.0], [9.0], [-np.inf]])
+    assert encoded[:, 0].tolist() == [1, 2, 2, 9, 2]
+
+
+def test_constant_column_is_zero_whatever_comes_later():
+    encoder = TableEncoder(scale=False).fit([[7.0, 1.0], [7.0, 2.0], [np.nan, 3.0]])
+    assert encoder.transform([[8.0, 5.0]]).tolist() == [[0, 5]]
+    assert "Of one value only, and so encoded as 0: 'x0'." in encoder.notes_
+
+
+@settings(max_examples=40, deadline=None)
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(-1e200, 1e200)))
+def test_standardised_numbers_have_mean_0_and_deviation_1(X):
+    encoded = TableEncoder(scale=True).fit_transform(X)
+    for x, original in zip(encoded.T, X.T, strict=True):
+        if original.min() == original.max():
+            assert not x.any()
+        elif np.ptp(original / 2) > 1e-6 * np.abs(original).max() > 1e-200:
+            np.testing.assert_allclose([x.mean(), x.std()], [0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("column", "seconds"),
+    [
+        (pd.to_datetime(["1970-01-01", "1970-01-02", None]), [0, 86400, 43200]),
+        (
+            pd.to_datetime(["1970-01-01 01:00", "1970-01-02 00:00", None]).tz_localize("Europe/Rome"),
+            [0, 82800, 41400],
+        ),
+        (pd.to_timedelta(["1s", "3s", None]), [1, 3, 2]),
+        (pd.Series([datetime.date(1970, 1, 1), None, datetime.date(1970, 1, 3)]), [0, 86400, 172800]),
+        (pd.Series([decimal.Decimal("1.5"), None, decimal.Decimal("2.5")]), [1.5, 2, 2.5]),
+        (pd.Series([True, None, False], dtype=object), [1, 0.5, 0]),
+        (pd.array([True, None, False], dtype="boolean"), [1, 0.5, 0]),
+        (pd.array([1, None, 3], dtype="Int64"), [1, 2, 3]),
+        (pd.Series([1, None, 3], dtype=object), [1, 2, 3]),
+        (np.array([1, 2, 3], dtype=np.uint8), [1, 2, 3]),
+    ],
+)
+def test_what_counts_as_a_number(column, seconds):
+    frame = pd.DataFrame({"t": column, "u": [0, 1, 0]})
+    assert TableEncoder(scale=False).fit_transform(frame)[:, 0].tolist() == seconds
+
+
+def test_scale_auto():
+    alike = pd.DataFrame({"a": [0, 1.0], "b": [0, 19.0]})
+    apart = pd.DataFrame({"a": [0, 1.0], "b": [0, 21.0]})
+    mixed = alike.assign(c=["u", "v"])
+    assert [TableEncoder().fit(frame).scaled_ for frame in (alike, apart, mixed)] == [False, True, True]
+    assert TableEncoder(scale=False).fit(mixed).transform(mixed)[:, 1].tolist() == [0, 19]
+    assert TableEncoder(scale=True).fit(alike).transform(alike)[:, 1].tolist() == [-1, 1]
+
+
+# Categories
+
+
+def test_levels_are_sorted_and_missing_is_one_if_seen():
+    encoder = TableEncoder().fit(table()[["city"]])
+    assert encoder.get_feature_names_out().tolist() == ["city=Oslo", "city=Rome", "city=(missing)"]
+    new = pd.DataFrame({"city": ["Rome", "Oslo", None, "Lima"]})
+    assert encoder.transform(new).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_missing_not_seen_in_fit_is_all_zeros():
+    encoder = TableEncoder().fit(pd.DataFrame({"city": ["Rome", "Oslo"]}))
+    assert encoder.transform(pd.DataFrame({"city": [None, "Rome"]})).tolist() == [[0, 0], [0, 1]]
+
+
+def test_most_frequent_levels_are_kept_and_ties_go_by_name():
+    frame = pd.DataFrame({"c": list("dcbbaae")})
+    encoder = TableEncoder(max_levels=3).fit(frame)
+    assert encoder.feature_names_out_.tolist() == ["c=a", "c=b", "c=c"]
+    assert encoder.transform(frame).sum() == 5
+    assert encoder.notes_ == [
+        "Column 'c' has 5 levels: the 3 most frequent are kept, the rest (2 rows) count as no level."
+    ]
+
+
+def test_text_that_hardly_repeats_is_left_out():
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(51)] + [None], "x": range(52)})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.columns_ == ["x"]
+    assert not encoder.scaled_
+    assert encoder.notes_ == ["Column 'name' is left out: 51 different values in 51 rows, more a name than a category."]
+    assert TableEncoder().fit(frame[:50]).columns_ == ["name", "x"]
+    assert TableEncoder().fit(pd.concat([frame, frame])).columns_ == ["name", "x"]
+
+
+def test_level_has_one_name_whatever_type_pandas_gave_it():
+    encoder = TableEncoder().fit(pd.DataFrame({"c": ["1", "2", "x"]}))
+    for column in ([1, 2], [1.0, 2.0], pd.Categorical([1.0, 2.0]), pd.Series([1, "2"], dtype=object)):
+        assert encoder.transform(pd.DataFrame({"c": column})).tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_categoricals_and_lists():
+    frame = pd.DataFrame({"c": pd.Categorical(["u", None, "u"], categories=["z", "u"]), "l": [[1], [2], [1]]})
+    assert TableEncoder().fit(frame).feature_names_out_.tolist() == ["c=u", "c=(missing)", "l=[1]", "l=[2]"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.none() | st.text("abc", max_size=2), min_size=1, max_size=12).filter(any))
+def test_rows_of_a_category_differ_by_2_or_not_at_all(values):
+    encoded = TableEncoder().fit_transform(pd.DataFrame({"c": pd.Series(values, dtype=object)}))
+    distance = ((encoded[:, None] - encoded[None]) ** 2).sum(axis=2)
+    different = np.array([[u != v for v in values] for u in values])
+    np.testing.assert_array_equal(distance, 2.0 * different)
+
+
+# Frames and arrays
+
+
+def test_attributes_of_a_mixed_table():
+    encoder = TableEncoder().fit(table().assign(empty=None, nothing=np.inf))
+    assert encoder.columns_ == ["age", "city", "member", "since"]
+    assert encoder.source_.tolist() == [0, 1, 1, 1, 2, 3]
+    assert encoder.n_features_in_ == 6
+    assert encoder.notes_ == [
+        "Left out for want of a single value: 'empty', 'nothing'.",
+        "Missing or infinite numbers take the median of their column: 'age' (2), 'since' (1).",
+    ]
+
+
+def test_polars_gives_what_pandas_gives():
+    columns = {
+        "age": [20, None, 40, 41],
+        "city": ["Rome", None, "Oslo", "Rome"],
+        "member": [True, None, True, True],
+        "since": [datetime.datetime(2020, 1, day) for day in (1, 2, 3, 5)],
+        "day": [datetime.date(2020, 1, day) for day in (1, 2, 3, 5)],
+    }
+    polars, pandas = pl.DataFrame(columns), pd.DataFrame(columns)
+    encoder = TableEncoder().fit(pandas)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(polars), encoder.transform(pandas))
+    np.testing.assert_array_equal(encoder.transform(polars), encoder.transform(pandas))
+    category = polars.with_columns(pl.col("city").cast(pl.Categorical))
+    np.testing.assert_array_equal(encoder.transform(category), encoder.transform(pandas))
+
+
+def test_columns_are_found_by_name():
+    frame = table()
+    encoder = TableEncoder().fit(frame)
+    shuffled = frame.assign(extra="?")[["extra", "since", "city", "age", "member"]]
+    np.testing.assert_array_equal(encoder.transform(shuffled), encoder.transform(frame))
+
+
+def test_array_after_a_frame_is_taken_by_position_with_a_warning():
+    encoder = TableEncoder(scale=False).fit(pd.DataFrame({"a": [1, 2], "b": [3, 5]}))
+    with pytest.warns(UserWarning, match="TableEncoder was fitted with feature names"):
+        assert encoder.transform(np.array([[7, 8]])).tolist() == [[7, 8]]
+
+
+def test_array_of_objects_may_mix_numbers_and_text():
+    encoder = TableEncoder(scale=False).fit(np.array([[1, "u"], [2, "v"]], dtype=object))
+    assert encoder.feature_names_out_.tolist() == ["x0", "x1=u", "x1=v"]
+
+
+def test_pipeline_clone_and_frame_output():
+    frame = table()
+    pipe = make_pipeline(TableEncoder(), KNeighborsClassifier(1)).fit(frame, [0, 1, 2, 3])
+    assert pipe.predict(frame).tolist() == [0, 1, 2, 3]
+    assert clone(TableEncoder(scale=False, max_levels=3)).get_params() == {"scale": False, "max_levels": 3}
+    out = TableEncoder().set_output(transform="pandas").fit_transform(frame)
+    assert out.columns.tolist() == ["age", "city=Oslo", "city=Rome", "city=(missing)", "member", "since"]
+
+
+# What is said
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.zeros((2, 2, 2)), r"2-D array, got 3 dimension\(s\)"),
+        (sparse.csr_matrix(np.eye(2)), r"does not take sparse matrices.*X\.toarray\(\)"),
+        (pd.DataFrame({"a": []}), "has no rows"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns called 'a'. Rename"),
+        (pd.DataFrame({"a": [None], "b": [np.nan]}), "No column can be used.*'a', 'b'.*Add a column"),
+        (np.array([[1j]]), "Complex data not supported: column 'x0'"),
+    ],
+)
+def test_what_fit_refuses(X, words):
+    with pytest.raises(InputError, match=words):
+        TableEncoder().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"scale": "yes"}, "scale must be \"auto\", True or False, not 'yes'"),
+        ({"scale": 1}, "scale must be .* not 1"),
+        ({"max_levels": 0}, "max_levels must be a whole number of at least 1, not 0"),
+        ({"max_levels": 2.5}, "max_levels must be .* not 2.5"),
+    ],
+)
+def test_wrong_parameters(parameters, words):
+    with pytest.raises(InputError, match=words):
+        TableEncoder(**parameters).fit([[1.0], [2.0]])
+
+
+def test_lacking_column():
+    encoder = TableEncoder().fit(table())
+    with pytest.raises(InputError, match=r"The table lacks 'city', 'since', which fit has seen\. Add"):
+        encoder.transform(table()[["age", "member"]])
+
+
+def test_array_of_another_width():
+    with pytest.raises(InputError, match="X has 3 features, but TableEncoder is expecting 2 features"):
+        TableEncoder().fit(np.eye(2)).transform(np.eye(3))
+
+
+def test_number_that_is_now_text():
+    encoder = TableEncoder(scale=False).fit(pd.DataFrame({"age": [1, 2]}))
+    with pytest.raises(InputError, match=r"Column 'age' held a number in fit and now holds '\?'\. Correct"):
+        encoder.transform(pd.DataFrame({"age": ["3", "?", "old"]}))
+    assert encoder.transform(pd.DataFrame({"age": ["3", None]}))[:, 0].tolist() == [3, 1.5]
+    assert encoder.transform(pd.DataFrame({"age": [None, None]}))[:, 0].tolist() == [1.5, 1.5]
+
+
+def test_number_that_is_now_a_date_and_the_reverse():
+    dates = pd.DataFrame({"t": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+    plain = pd.DataFrame({"t": [1, 2]})
+    with pytest.raises(InputError, match="'t' held a number in fit and now holds a date"):
+        TableEncoder().fit(plain).transform(dates)
+    with pytest.raises(InputError, match="'t' held a date in fit and now holds a number"):
+        TableEncoder().fit(dates).transform(plain)
+    with pytest.raises(InputError, match="'t' held a date in fit and now holds '2020-01-03'"):
+        TableEncoder().fit(dates).transform(pd.DataFrame({"t": ["2020-01-03"]}))
+
+
+def test_notes_name_at_most_ten_columns():
+    encoder = TableEncoder().fit(np.column_stack([np.ones((2, 12)), [1, 2]]))
+    assert encoder.notes_[0].endswith("'x9' and 2 more.")
+
+
+# Weights
+
+
+def test_weights_by_column():
+    frame = pd.DataFrame({"x": [0.0, 4.0], "c": ["u", "v"], "k": [1, 1]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.weights_by_column([1.0, 2.0, 4.0, 5.0]).tolist() == [0.25, 3.0, 0.0]
+    with pytest.raises(InputError, match=r"a has shape \(3,\) and there are 4 encoded features"):
+        encoder.weights_by_column([1, 2, 3])
+
+
+def test_importance_is_the_share_in_the_mean_squared_distance():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=20), "c": rng.choice(list("uvw"), 20), "z": rng.random(20)})
+    encoder = TableEncoder().fit(frame)
+    encoded, a = encoder.transform(frame), rng.random(5)
+    squared = a * ((encoded[:, None] - encoded[None]) ** 2).mean(axis=(0, 1))
+    expected = [squared[encoder.source_ == place].sum() / squared.sum() for place in range(3)]
+    np.testing.assert_allclose(encoder.importance_by_column(a, encoded), expected, rtol=1e-12)
+    assert encoder.importance_by_column(np.zeros(5), encoded).tolist() == [0, 0, 0]
+
+
+# Storing
+
+columns = st.sampled_from(
+    [
+        st.none() | st.floats(-1e100, 1e100),
+        st.none() | st.text(max_size=3),
+        st.none() | st.booleans(),
+        st.none() | st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
+    ]
+).flatmap(lambda values: st.lists(values, min_size=6, max_size=6))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["auto", True, False]))
+def test_stored_encoder_transforms_alike(lists, scale):
+    frame = pd.DataFrame({f"né {m}": pd.Series(values, dtype=object) for m, values in enumerate(lists)})
+    fitted = frame[:4]
+    if fitted.isna().all(axis=None):
+        return
+    encoder = TableEncoder(scale=scale).fit(fitted)
+    file = io.BytesIO()
+    np.savez(file, **encoder.to_arrays())
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        again = TableEncoder.from_arrays(stored)
+    np.testing.assert_array_equal(again.transform(frame), encoder.transform(frame))
+    assert again.get_params() == encoder.get_params()
+    assert again.notes_ == encoder.notes_
+    assert again.scaled_ == encoder.scaled_
+    assert again.columns_ == encoder.columns_
+    assert again.feature_names_in_.tolist() == encoder.feature_names_in_.tolist()
+    assert np.isfinite(again.transform(frame)).all()
+
+
+def test_encoder_fitted_on_an_array_is_stored_without_names():
+    again = TableEncoder.from_arrays(TableEncoder().fit(np.eye(3)).to_arrays())
+    assert not hasattr(again, "feature_names_in_")
+    assert again.transform(np.eye(3)).shape == (3, 3)
+
+
+def test_stored_encoder_that_is_damaged_or_from_another_version():
+    arrays = TableEncoder().fit([[1.0], [2.0]]).to_arrays()
+    text = str(arrays["table_encoder"])
+    for damaged in ({}, {"table_encoder": np.array(text[:-5])}, {"table_encoder": np.array('{"format": 1}')}):
+        with pytest.raises(ModelFileError, match=r"is not complete\. Fit the model again"):
+            TableEncoder.from_arrays(damaged)
+    with pytest.raises(ModelFileError, match="stored in format 9; this pglearn reads format 1"):
+        TableEncoder.from_arrays({"table_encoder": np.array(text.replace('"format": 1', '"format": 9'))})
+
+
+# The rule on scales
+
+
+@pytest.mark.parametrize(
+    ("X", "common"),
+    [
+        ([[0, 0], [1, 20]], True),
+        ([[0, 0], [1, 20.1]], False),
+        ([[31, 48_000], [54, 26_000]], False),
+        ([[5, 5], [5, 5]], True),
+        ([[0, 5], [1, 5]], True),
+        ([[0, np.nan], [1, np.nan]], True),
+        ([[np.nan, 0], [0, 100], [np.nan, 1]], True),
+        ([[0, 0], [np.inf, 1], [1, 2]], True),
+        ([[-1.7e308, -1e307], [1.7e308, 1e307]], True),
+        ([[0] * 40, [1, 1] + [100] * 38], False),
+        ([[0] * 41, [1, 1] + [100] * 39], True),
+    ],
+)
+def test_on_common_scale(X, common):
+    assert on_common_scale(np.array(X)) is common
+
+
+def test_a_few_quiet_columns_do_not_make_pixels_unlike():
+    # 64 pixels of which 3 hardly vary: the 5th percentile looks past them.
+    X = np.vstack([np.zeros(64), np.r_[np.full(3, 0.1), np.full(61, 16.0)]])
+    assert on_common_scale(X)

@@ -1,0 +1,396 @@
+"""Files in, and what is said about files that are not tables."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pglearn.errors import InputError
+from pglearn.tables.read import read_table, split_target
+
+
+def says(path: Path, *parts: str) -> str:
+    """A pattern for a message that names the path and then holds the parts in this order."""
+    return re.escape(str(path)) + "".join(f".*{re.escape(part)}" for part in parts)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def write(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+# CSV that is read
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separator_is_found_from_the_header(csv, separator):
+    path = csv(f'a{separator}"b, c; d"{separator}y\n1{separator}2{separator}u\n')
+    frame = read_table(path)
+    assert frame.columns.tolist() == ["a", "b, c; d", "y"]
+    assert frame.iloc[0].tolist() == [1, 2, "u"]
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "T.TSV", "t.tsv.gz", "t.csv.gz", "t.csv"])
+def test_endings_and_gzip(csv, name):
+    text = b"a,1\tb\n1\t2\n" if "tsv" in name.lower() else b"a\tb\n1\t2\n"
+    path = csv(gzip.compress(text) if name.endswith("gz") else text, name)
+    assert read_table(path).to_numpy().tolist() == [[1, 2]]
+
+
+def test_bom_blank_lines_and_line_ends(csv):
+    frame = read_table(csv("\ufeffa,b\r\n\r\n1,2\r\n   \r\n3,4\r\n\r\n"))
+    assert frame.columns.tolist() == ["a", "b"]
+    assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_quoted_field_over_several_lines_is_one_row(csv):
+    assert len(read_table(csv('a,b\n"x\ny, z",1\nw,2\n'))) == 2
+
+
+def test_spaces_after_the_separator_are_dropped(csv):
+    frame = read_table(csv('a, b, y\n1, NA, "u, v"\n'), target="y")
+    assert frame.columns.tolist() == ["a", "b", "y"]
+    assert pd.isna(frame["b"][0])
+    assert frame["y"][0] == "u, v"
+
+
+def test_nameless_columns_get_a_name(csv):
+    assert read_table(csv(",a,\n0,5,6\n")).columns.tolist() == ["Unnamed: 0", "a", "Unnamed: 2"]
+
+
+def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
+    path = csv("f,y\nNone,None\nNA,NA\nnull,null\nN/A,N/A\nNaN,NaN\n,\nx,nan\n")
+    frame = read_table(path, target="y")
+    assert frame["f"].isna().tolist() == [True] * 6 + [False]
+    assert frame["y"].isna().tolist() == [False, True, True, False, True, True, True]
+    assert frame["y"][0] == "None"
+    assert read_table(path)["y"].isna().tolist() == [True] * 7
+
+
+def test_path_may_be_text(csv):
+    assert len(read_table(str(csv("a\n1\n")))) == 1
+
+
+# CSV that is not
+
+
+def test_missing_file(tmp_path):
+    path = tmp_path / "no.csv"
+    with pytest.raises(InputError, match=says(path, "does not exist. Check the spelling")):
+        read_table(path)
+
+
+def test_folder(tmp_path):
+    with pytest.raises(InputError, match=says(tmp_path, "is a folder. Give the path of one file")):
+        read_table(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "\ufeff", "   \n"])
+def test_empty_file(csv, text):
+    path = csv(text)
+    with pytest.raises(InputError, match=says(path, "is empty. Give a table")):
+        read_table(path)
+
+
+def test_unknown_ending(csv):
+    path = csv("a\n1\n", "t.xlsx")
+    with pytest.raises(InputError, match=says(path, "not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz")):
+        read_table(path)
+
+
+def test_header_only(csv):
+    path = csv("a,b\n\n")
+    with pytest.raises(InputError, match=says(path, "has column names but no rows")):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a,b,c\n1,2,3\n\n1,2\n", "line 4 has 2 fields, the header has 3"),
+        ("a,b\n1,2\n1,2,3\n1\n", "line 3 has 3 fields, the header has 2"),
+        ("a,b\n1,2\n1\n", "line 3 has 1 field, the header has 2"),
+        ('a,b\n"1\n2",2\n1,2,\n', "line 4 has 3 fields, the header has 2"),
+    ],
+)
+def test_ragged(csv, text, found):
+    path = csv(text)
+    with pytest.raises(InputError, match=says(path, "is ragged", found, "Correct that line")):
+        read_table(path)
+
+
+def test_duplicate_column_names(csv):
+    path = csv("a,b,a\n1,2,3\n")
+    with pytest.raises(InputError, match=says(path, "has two columns called 'a'. Rename")):
+        read_table(path)
+
+
+def test_picture_named_csv(csv):
+    path = csv(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
+    with pytest.raises(InputError, match=says(path, "binary data", "UTF-8")):
+        read_table(path)
+
+
+def test_text_in_another_encoding(csv):
+    path = csv("name,y\nRené,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=says(path, "is not UTF-8 text", "0xe9", "UTF-8 encoding")):
+        read_table(path)
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-12]])
+def test_damaged_gzip(csv, content):
+    path = csv(content, "t.csv.gz")
+    with pytest.raises(InputError, match=says(path, "is not a complete gzip file")):
+        read_table(path)
+
+
+def test_quote_that_is_not_closed(csv):
+    path = csv('a,b\n1,"x\n2,y\n')
+    with pytest.raises(InputError, match=says(path, "Look for a quote that is not closed")):
+        read_table(path)
+
+
+def test_field_without_end(csv):
+    path = csv('a,b\n1,2\n1,"' + "x" * 140_000)
+    with pytest.raises(InputError, match=says(path, "from line 3 on", "Look for a quote that is not closed")):
+        read_table(path)
+
+
+def test_file_that_may_not_be_read(csv, monkeypatch):
+    path = csv("a\n1\n")
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match=says(path, "cannot be read (Permission denied)")):
+        read_table(path)
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=4)
+tables = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(cells, min_size=d, max_size=d), min_size=1, max_size=5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=tables, separator=st.sampled_from([",", ";", "|"]))
+def test_whatever_is_written_as_csv_is_read_with_its_shape(rows, separator):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        names = [f"c{m}" for m in range(len(rows[0]))]
+        pd.DataFrame(rows, columns=names).to_csv(path, sep=separator, index=False)
+        frame = read_table(path)
+    assert frame.shape == (len(rows), len(names))
+
+
+# Parquet
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    written = pd.DataFrame({"x": [1.5, None], "c": ["NA", None]}, index=pd.Index(["k", "l"], name="key"))
+    written.to_parquet(path)
+    frame = read_table(path)
+    assert frame.columns.tolist() == ["key", "x", "c"]
+    assert frame.index.tolist() == [0, 1]
+    assert frame["c"][0] == "NA"
+    written.reset_index(drop=True).iloc[::-1].to_parquet(path)
+    assert read_table(path).columns.tolist() == ["x", "c"]
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=says(path, "needs pyarrow", 'pip install "pglearn[parquet]"')):
+        read_table(path)
+
+
+def test_damaged_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"x": [1.5]}).to_parquet(path)
+    for content in (b"no parquet at all", path.read_bytes()[:-20], b"PAR1" + b"\0" * 20 + b"PAR1"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=says(path)):
+            read_table(path)
+
+
+def test_parquet_with_duplicate_columns_or_without_rows(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    with pytest.raises(InputError, match=says(path, "has two columns called 'a'")):
+        read_table(path)
+    pd.DataFrame({"x": [1.5]}).iloc[:0].to_parquet(path)
+    with pytest.raises(InputError, match=says(path, "has no rows")):
+        read_table(path)
+    pd.DataFrame(index=[0, 1]).to_parquet(path)
+    with pytest.raises(InputError, match=says(path, "has no columns")):
+        read_table(path)
+
+
+# npz
+
+
+@pytest.fixture
+def npz(tmp_path):
+    def write(**arrays):
+        path = tmp_path / "t.npz"
+        np.savez(path, **arrays)
+        return path
+
+    return write
+
+
+X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    ("y", "labels"),
+    [
+        (np.array([0, -1, 7]), [0, None, 7]),
+        (np.array([0.0, np.nan, -1.0]), [0, None, -1]),
+        (np.array(["u", "", "v"]), ["u", None, "v"]),
+        (np.array([b"u", b"", b"v"]), ["u", None, "v"]),
+        (np.array([True, False, True]), [True, False, True]),
+    ],
+)
+def test_npz_labels(npz, y, labels):
+    frame = read_table(npz(X=X, y=y, other=np.zeros(9)))
+    assert frame.columns.tolist() == ["x0", "x1", "y"]
+    features, found = split_target(frame, "y")
+    assert found.tolist() == labels
+    assert [type(value) for value in found] == [type(value) for value in labels]
+    np.testing.assert_array_equal(features.to_numpy(), X)
+
+
+def test_npz_names_and_target(npz):
+    path = npz(X=X, kind=np.array([1, 2, -1]), feature_names=np.array(["u", "v"]), y=np.zeros(99))
+    assert read_table(path, target="kind").columns.tolist() == ["u", "v", "kind"]
+    assert read_table(npz(X=X), target="kind").columns.tolist() == ["x0", "x1"]
+
+
+def test_npz_arrays_that_are_not_needed_are_not_loaded(npz):
+    assert read_table(npz(X=X, other=np.array([{}], dtype=object))).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "parts"),
+    [
+        ({"Z": X, "y": X[:, 0]}, ["holds no array called X (arrays found: Z, y)", "Save the features as X"]),
+        ({"X": X[0]}, ["holds X with 1 dimensions", "2-D array"]),
+        ({"X": X.astype(str)}, ["holds X of type <U", "real numbers"]),
+        ({"X": X[:0]}, ["has no rows"]),
+        ({"X": X[:, :0]}, ["has no columns"]),
+        ({"X": X, "y": np.zeros(2)}, ["holds 'y' of shape (2,) beside X with 3 rows", "one label per row"]),
+        ({"X": X, "y": X}, ["holds 'y' of shape (3, 2)", "1-D array"]),
+        ({"X": X, "feature_names": np.array(["a"])}, ["feature_names", "1-D array of 2 strings"]),
+        ({"X": X, "feature_names": np.array(["a", "a"])}, ["has two columns called 'a'"]),
+        ({"X": X, "feature_names": np.array(["a", "y"]), "y": X[:, 0]}, ["has two columns called 'y'"]),
+        (
+            {"X": X.astype(object)},
+            ["holds an array 'X' that cannot be loaded without pickle", ".astype(str)"],
+        ),
+        ({"X": X, "y": np.array(["u", None, 3], dtype=object)}, ["holds an array 'y'", "pickle"]),
+    ],
+)
+def test_npz_that_is_no_table(npz, arrays, parts):
+    path = npz(**arrays)
+    with pytest.raises(InputError, match=says(path, *parts)):
+        read_table(path)
+
+
+def test_damaged_npz(npz):
+    path = npz(X=np.arange(4000.0).reshape(-1, 2))
+    whole = path.read_bytes()
+    for content in (b"no archive", whole[:1000]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=says(path, "is not an .npz archive, or it is cut short")):
+            read_table(path)
+    path.write_bytes(whole[:9000] + b"????" + whole[9004:])
+    with pytest.raises(InputError, match=says(path, "is damaged", "numpy.savez")):
+        read_table(path)
+
+
+# Features and labels
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        ([0, 1, None], [0, 1, None]),
+        ([3, 1, 1], [3, 1, 1]),
+        ([0.5, 1.0, None], [0.5, 1.0, None]),
+        (["a", None, "b"], ["a", None, "b"]),
+        (["a", "", "  "], ["a", None, None]),
+        ([True, False, None], [True, False, None]),
+        ([True, False, True], [True, False, True]),
+        (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
+        (pd.array([True, None, False], dtype="boolean"), [True, None, False]),
+        (pd.Categorical(["b", None, "a"]), ["b", None, "a"]),
+        (pd.Categorical([2, 1, None]), [2, 1, None]),
+        (
+            pd.to_datetime(["2024-01-02", None, "2024-01-03"]),
+            ["2024-01-02 00:00:00", None, "2024-01-03 00:00:00"],
+        ),
+        ([None, None, None], [None, None, None]),
+    ],
+)
+def test_labels_keep_their_kind(column, labels):
+    frame = pd.DataFrame({"x": [1, 2, 3], "y": column}, index=[5, 6, 7])
+    features, found = split_target(frame, "y")
+    assert features.columns.tolist() == ["x"]
+    assert found.dtype == object
+    assert found.tolist() == labels
+    assert [type(value) for value in found] == [type(value) for value in labels]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.none() | st.integers(-5, 5) | st.booleans().map(int), min_size=1, max_size=20))
+def test_whole_numbers_with_blanks_come_back_as_they_were(labels):
+    column = pd.Series(labels, dtype="float64")
+    assert split_target(pd.DataFrame({"x": 0, "y": column}), "y")[1].tolist() == labels
+
+
+def test_absent_target():
+    frame = pd.DataFrame({"label": [1], "x": [2]})
+    with pytest.raises(InputError, match=r"no column 'lable' in the table. Did you mean 'label'.*'label', 'x'"):
+        split_target(frame, "lable")
+    wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"x{m}" for m in range(30)])
+    with pytest.raises(InputError, match=r"no column 'zzz' in the table. Its columns are 'x0', .*'x9' and 20 more"):
+        split_target(wide, "zzz")
+
+
+def test_target_alone():
+    with pytest.raises(InputError, match=r"holds only the target 'y'. Add at least one column"):
+        split_target(pd.DataFrame({"y": [1]}), "y")
+
+
+def test_continuous_target():
+    x = np.arange(60) + 0.5
+    with pytest.raises(InputError, match="'y' looks continuous: 60 different numbers in 60 labelled rows"):
+        split_target(pd.DataFrame({"x": 0, "y": x}), "y")
+    for classes in (np.repeat(x, 2), x[:50], np.arange(60.0)):
+        split_target(pd.DataFrame({"x": 0, "y": classes}), "y")
+
+
+def test_target_of_text_and_numbers():
+    with pytest.raises(InputError, match=r"'y' mixes text \('a'\) and other values \(1\)"):
+        split_target(pd.DataFrame({"x": 0, "y": pd.Series(["a", 1, None], dtype=object)}), "y")
