@@ -12,8 +12,8 @@ import argparse
 import time
 
 import numpy as np
-from common import DATA_SETS, DataSet, Figure, data_folder, hidden, load, machine, made_up, print_table
 
+from common import DATA_SETS, DataSet, Figure, data_folder, hidden, load, machine, made_up, print_table
 from pglearn import PGLearnClassifier
 
 PAPER = {"coil": 0.9232, "usps": 0.9066, "mnist": 0.8241, "umist": 0.9321, "yale": 0.8234}

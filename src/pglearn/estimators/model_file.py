@@ -25,8 +25,8 @@ def write(path: str | PathLike[str], arrays: dict[str, Array]) -> None:
         if array.dtype == object:
             raise TypeError(f"{name} holds Python objects, which a model file cannot")
     with whole_file(Path(path)) as file:
-        header: dict[str, Any] = {"pglearn_format": np.array(FORMAT), "pglearn_version": np.array(__version__)}
-        np.savez_compressed(file, **header, **arrays)
+        content: dict[str, Any] = {"pglearn_format": FORMAT, "pglearn_version": __version__, **arrays}
+        np.savez_compressed(file, **content)
 
 
 def read(path: str | PathLike[str]) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from pglearn.estimators import model_file
 from pglearn.estimators.members import Member, averaged, mean_graph
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import mean_distance
-from pglearn.loss import LOSSES
+from pglearn.loss import LOSSES, Yardstick
 from pglearn.problem import Array, Problem, choice
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
@@ -255,7 +255,12 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         engine = CPUEngine(loss, LGC(self.alpha, tolerance=SEARCH_TOLERANCE))
-        return problem, search, Task(engine, Descent(loss)), workers
+        return (
+            problem,
+            search,
+            Task(engine, Descent(Yardstick.of(loss, problem.scored_codes, problem.n_classes))),
+            workers,
+        )
 
     def _answer(self, problem: Problem, result: SearchResult, chosen: list[Candidate]) -> None:
         engine = CPUEngine(propagation=LGC(self.alpha))

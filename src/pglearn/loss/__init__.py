@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pglearn.loss.base import Loss, row_normalised, share_of_chance
+from pglearn.loss.base import Loss, Yardstick, row_normalised
 from pglearn.loss.pointwise import Error, Exponential, Log, Power
 from pglearn.loss.ranking import Ranking
 
@@ -14,14 +14,4 @@ LOSSES: dict[str, type[Loss]] = {
     "exponential": Exponential,
 }
 
-__all__ = [
-    "LOSSES",
-    "Error",
-    "Exponential",
-    "Log",
-    "Loss",
-    "Power",
-    "Ranking",
-    "row_normalised",
-    "share_of_chance",
-]
+__all__ = ["LOSSES", "Error", "Exponential", "Log", "Loss", "Power", "Ranking", "Yardstick", "row_normalised"]

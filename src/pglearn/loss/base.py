@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -41,8 +42,19 @@ def row_normalised(S: Array) -> tuple[Array, Callable[[Array], Array]]:
     return N, pullback
 
 
-def share_of_chance(loss: Loss, g: float, codes: Array, n_classes: int) -> float:
-    """Where g lies between perfect scores (0) and uniform ones (1): a scale on which all losses compare."""
-    perfect, _ = loss(np.eye(n_classes)[codes], codes)
-    chance, _ = loss(np.full((len(codes), n_classes), 1 / n_classes), codes)
-    return (g - perfect) / (chance - perfect) if chance > perfect else 0.0
+@dataclass(frozen=True)
+class Yardstick:
+    """What a loss costs for perfect and for uniform scores: a scale on which all losses compare."""
+
+    perfect: float
+    chance: float
+
+    @classmethod
+    def of(cls, loss: Loss, codes: Array, n_classes: int) -> Yardstick:
+        perfect, _ = loss(np.eye(n_classes)[codes], codes)
+        chance, _ = loss(np.full((len(codes), n_classes), 1 / n_classes), codes)
+        return cls(perfect, chance)
+
+    def share_of_chance(self, g: float) -> float:
+        """Where g lies between perfect scores (0) and uniform ones (1)."""
+        return (g - self.perfect) / (self.chance - self.perfect) if self.chance > self.perfect else 0.0

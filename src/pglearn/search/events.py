@@ -23,7 +23,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TextIO, TypeAlias
 
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
@@ -44,12 +44,18 @@ class Stream:
 
 
 class EventLog:
-    """A listener that appends each event as one line of JSON, complete when it is there."""
+    """A listener that writes each event as one line of JSON, complete when it is there.
+
+    The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+        self._path = path
+        self._file: TextIO | None = None
 
     def __call__(self, event: Event) -> None:
+        if self._file is None:
+            self._file = self._path.open("w", encoding="utf-8")
         self._file.write(json.dumps(_plain(event), allow_nan=False) + "\n")
         self._file.flush()
 
@@ -57,7 +63,8 @@ class EventLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _plain(value: Any) -> Any:

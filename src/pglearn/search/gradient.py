@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pglearn.engine import Engine
-from pglearn.loss import Loss, share_of_chance
+from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem
 from pglearn.search.candidate import Candidate
 
@@ -34,7 +34,7 @@ class Stint:
 class Descent:
     """The update rule and when to stop."""
 
-    loss: Loss
+    yardstick: Yardstick
     rate: float = 0.5
     enough: float = 0.05
 
@@ -42,10 +42,10 @@ class Descent:
         rms = np.sqrt(np.mean(dg_da**2))
         return np.asarray(np.maximum(a - self.rate * a.mean() / rms * dg_da, 0))
 
-    def converged(self, candidate: Candidate, problem: Problem) -> bool:
-        if not candidate.dg_da.any():  # type: ignore[union-attr]
+    def converged(self, candidate: Candidate) -> bool:
+        if candidate.dg_da is None or not candidate.dg_da.any():
             return True  # no direction to follow
-        return share_of_chance(self.loss, candidate.loss, problem.scored_codes, problem.n_classes) <= self.enough
+        return self.yardstick.share_of_chance(candidate.loss) <= self.enough
 
 
 def advance(
@@ -71,7 +71,7 @@ def advance(
             strict=True,
         ):
             candidate.record(evaluation)
-            candidate.converged = candidate.failure is None and descent.converged(candidate, problem)
+            candidate.converged = candidate.failure is None and descent.converged(candidate)
 
     newborn = [candidate for candidate in candidates if not candidate.started]
     if newborn and not time_is_up():

@@ -14,9 +14,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -101,17 +102,22 @@ class OnDisk:
 
 
 _opened: dict[str, Problem] = {}
-_threadpools: list[ThreadpoolController] = []
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """One BLAS and OpenMP thread: the parallelism is across candidates, and sums round alike on every worker."""
+    limit: AbstractContextManager[object] = _threadpools().limit(limits=1)
+    return limit
 
 
 def run_task(task: Task, handle: Handle, candidate: Candidate, stint: Stint) -> Candidate:
-    """One candidate's stint, in whatever worker this is.
-
-    One BLAS and OpenMP thread: the parallelism is across candidates, and sums then round alike on every worker.
-    """
-    if not _threadpools:
-        _threadpools.append(ThreadpoolController())
-    with _threadpools[0].limit(limits=1):
+    """One candidate's stint, in whatever worker this is."""
+    with one_thread():
         (candidate,) = advance(task.engine, handle.problem(), [candidate], task.descent, stint, handle.stopped)
     return candidate
 
@@ -125,12 +131,17 @@ class Pool:
         self._workers = workers
         self._handle = InMemory(problem) if workers.share_memory else OnDisk(problem)
 
+        self._cleanup = ExitStack()
+
     def __enter__(self) -> Pool:
+        self._cleanup.callback(self._handle.close)
+        self._cleanup.callback(self._handle.stop)  # tasks still running after an error return soon
+        # Threads of this process share its BLAS: a task that ends must not lift the limit of one that runs.
+        self._cleanup.enter_context(one_thread())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._handle.stop()  # tasks still running after an error return soon
-        self._handle.close()
+    def __exit__(self, *_: object) -> None:
+        self._cleanup.close()
 
     def stop(self) -> None:
         self._handle.stop()

@@ -1,0 +1,1 @@
+"""A package, so that `from tests import oracle` means this folder whatever else is installed."""

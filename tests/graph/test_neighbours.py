@@ -1,0 +1,99 @@
+"""Exact neighbours under diag(a), and the mean distance."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from tests import oracle
+
+from pglearn.graph import k_nearest, mean_distance, weighted_graph
+from pglearn.graph.neighbours import SAMPLE_FOR_MEAN_DISTANCE, scaled_points
+
+# Whole numbers: full of ties and duplicates, and every distance is exact.
+grids = hnp.arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(1, 3)), elements=st.integers(-2, 2).map(float))
+
+
+@given(grids, st.integers(1, 15))
+def test_neighbours_are_the_k_nearest_other_points(Z, k):
+    neighbours = k_nearest(Z, k)
+    n = len(Z)
+    D2 = oracle.distances(Z, np.ones(Z.shape[1]))
+    assert neighbours.shape == (n, min(k, n - 1))
+    for i in range(n):
+        assert i not in neighbours[i]
+        assert len(set(neighbours[i])) == neighbours.shape[1]
+        nearest = np.sort(np.delete(D2[i], i))[: neighbours.shape[1]]
+        np.testing.assert_allclose(np.sort(D2[i, neighbours[i]]), nearest, atol=1e-12)
+
+
+@given(grids, st.integers(1, 15), st.integers(0, 5))
+def test_neighbours_of_queries_may_be_any_points(Z, k, seed):
+    queries = np.random.default_rng(seed).normal(size=(3, Z.shape[1]))
+    neighbours = k_nearest(Z, k, queries)
+    assert neighbours.shape == (3, min(k, len(Z)))
+    for query, found in zip(queries, neighbours, strict=True):
+        d2 = ((Z - query) ** 2).sum(axis=1)
+        np.testing.assert_allclose(np.sort(d2[found]), np.sort(d2)[: len(found)], atol=1e-12)
+
+
+def test_a_point_is_not_its_own_neighbour_among_many_duplicates():
+    Z = np.repeat([[0.3, 0.1], [5.0, 5.0]], 20, axis=0)
+    neighbours = k_nearest(Z, 5)
+    assert (neighbours != np.arange(40)[:, None]).all()
+    assert (neighbours // 20 == np.arange(40)[:, None] // 20).all()
+
+
+def test_scaled_points_have_the_distances_of_the_metric():
+    rng = np.random.default_rng(0)
+    X, a = rng.normal(size=(8, 3)), np.array([2.0, 0.0, 0.5])
+    Z = scaled_points(X, a, X.mean(axis=0))
+    np.testing.assert_allclose(oracle.distances(Z, np.ones(3)), oracle.distances(X, a), atol=1e-12)
+
+
+def test_scaled_points_leave_X_alone_and_keep_its_precision():
+    X = np.ones((3, 2), dtype=np.float32)
+    Z = scaled_points(X, np.array([4.0, 9.0]), np.zeros(2))
+    assert Z.dtype == np.float32
+    np.testing.assert_array_equal(Z, [[2, 3]] * 3)
+    np.testing.assert_array_equal(X, np.ones((3, 2)))
+
+
+def test_no_array_of_all_pairs_is_made():
+    n = 6000
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    weighted_graph(X[:10], np.ones(3), 3)  # what is imported on first use does not count
+    tracemalloc.start()
+    try:
+        weighted_graph(X, np.ones(3), 10)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < n * n  # an eighth of n² numbers: even one of bytes would not fit
+
+
+@given(grids)
+def test_mean_distance_is_the_mean_over_pairs(X):
+    pairs = np.sqrt(oracle.distances(X, np.ones(X.shape[1])))[np.triu_indices(len(X), 1)]
+    assert mean_distance(X) == pytest.approx(pairs.mean() if pairs.any() else 1.0, rel=1e-7)
+
+
+def test_mean_distance_survives_a_huge_offset():
+    X = np.round(np.random.default_rng(0).normal(size=(50, 3)), 3)
+    assert mean_distance(X + np.array([1e9, 0, 0])) == pytest.approx(mean_distance(X), rel=1e-6)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 20), elements=st.floats(-1e6, 1e6)), st.integers(2, 40))
+def test_mean_distance_of_identical_points_is_one(point, n):
+    assert mean_distance(np.tile(point, (n, 1))) == 1.0
+
+
+def test_mean_distance_of_many_points_is_estimated_from_a_seeded_sample():
+    X = np.random.default_rng(0).normal(size=(SAMPLE_FOR_MEAN_DISTANCE + 500, 4))
+    exact = np.mean([np.linalg.norm(X - x, axis=1).sum() / (len(X) - 1) for x in X])
+    assert mean_distance(X, seed=3) == mean_distance(X, seed=3) != mean_distance(X, seed=4)
+    assert mean_distance(X) == pytest.approx(exact, rel=0.02)

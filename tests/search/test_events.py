@@ -1,0 +1,163 @@
+"""The stream of events: complete, in order, and one line of JSON each."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from tests.search.fakes import worked_example
+
+from pglearn import PGLearnClassifier
+from pglearn.search import EventLog, events
+
+
+def schema():
+    """Fields of every event, as the table in the module's docstring has them."""
+    fields, name = {}, ""
+    for event, listed in re.findall(r"^\| *(\w*) *\| (.*?) *\|$", events.__doc__, flags=re.MULTILINE):
+        name = event or name
+        fields.setdefault(name, []).extend(re.findall(r"\w+", re.sub(r"\(.*?\)", "", listed)))
+    del fields["event"]
+    return {name: {"event", "time", *listed} for name, listed in fields.items()}
+
+
+@pytest.fixture(scope="module")
+def heard():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.where(np.arange(30) < 12, np.arange(30) % 2, -1)
+    heard = []
+    model = PGLearnClassifier(budget=4, n_candidates=4, random_state=0).fit(X, y, listeners=(heard.append,))
+    return model, heard
+
+
+def of(heard, name):
+    return [event for event in heard if event["event"] == name]
+
+
+def test_the_table_of_events_is_read_in_full():
+    assert set(schema()) == {
+        "search_started",
+        "round_started",
+        "candidate_advanced",
+        "candidate_eliminated",
+        "candidate_drawn",
+        "round_ended",
+        "search_ended",
+    }
+    assert {"version", "candidates", "configurations"} < schema()["search_started"]
+
+
+def test_every_event_has_exactly_the_fields_of_the_table(heard):
+    _, heard = heard
+    assert {event["event"] for event in heard} == set(schema())
+    for event in heard:
+        assert set(event) == schema()[event["event"]], event["event"]
+
+
+def test_the_events_of_the_worked_example_come_in_order():
+    heard = []
+    worked_example(lambda k: k, [heard.append])
+    round = ["round_started", *["candidate_advanced"] * 8, "round_ended"]
+    renewal = ["candidate_eliminated"] * 4 + ["candidate_drawn"] * 4
+    expected = ["search_started", *(round + renewal) * 4, *round, "search_ended"]
+    assert [event["event"] for event in heard] == expected
+    assert [event["until"] for event in of(heard, "round_started")] == [1, 2, 4, 8, 16]
+    assert [event["at"] for event in of(heard, "candidate_eliminated")] == [*[1] * 4, *[2] * 4, *[4] * 4, *[8] * 4]
+    assert [event["candidate"] for event in of(heard, "candidate_drawn")] == list(range(8, 24))
+    assert of(heard, "search_started")[0]["configurations"] == 24
+    assert of(heard, "search_ended")[0] | {"time": 0} == {
+        "event": "search_ended",
+        "time": 0,
+        "reason": "finished",
+        "best": 0,
+        "loss": 0,
+        "accuracy": 0.5,
+    }
+
+
+def test_time_does_not_run_backwards(heard):
+    times = [event["time"] for event in heard[1]]
+    assert times == sorted(times)
+
+
+def test_the_first_event_describes_the_problem(heard):
+    (started,) = of(heard[1], "search_started")
+    assert (started["points"], started["features"], started["classes"]) == (30, 2, 2)
+    assert (started["labelled"], started["scored"]) == (12, 12)
+    assert (started["budget"], started["rounds"], started["candidates"], started["configurations"]) == (4, 3, 4, 8)
+
+
+def test_the_histories_of_the_events_joined_are_the_history_of_the_model(heard):
+    model, heard = heard
+    joined = {}
+    for event in of(heard, "candidate_advanced"):
+        joined.setdefault(event["candidate"], []).extend(map(tuple, event["history"]))
+    table = model.history_
+    for candidate, history in joined.items():
+        mine = table["candidate"] == candidate
+        rows = list(zip(table["step"][mine], table["loss"][mine], table["accuracy"][mine], strict=True))
+        assert rows == history
+    assert len(table["step"]) == sum(map(len, joined.values()))
+
+
+def test_every_candidate_of_a_round_is_advanced_once(heard):
+    _, heard = heard
+    round_of = -1
+    advanced = {}
+    for event in heard:
+        if event["event"] == "round_started":
+            round_of = event["round"]
+        if event["event"] == "candidate_advanced":
+            advanced.setdefault(round_of, []).append(event["candidate"])
+    assert {round: sorted(ids) for round, ids in advanced.items()} == {
+        event["round"]: sorted(event["candidates"]) for event in of(heard, "round_started")
+    }
+
+
+def test_a_candidate_is_advanced_once_per_round_even_when_there_is_no_time():
+    heard = []
+    worked_example(lambda k: 1.0, [heard.append], max_time=1e-9)
+    ids = [event["candidate"] for event in of(heard, "candidate_advanced")]
+    assert sorted(ids) == list(range(8))
+
+
+def refused(token):
+    raise AssertionError(f"{token} is not JSON")
+
+
+def lines(path):
+    return [json.loads(line, parse_constant=refused) for line in path.read_text().splitlines()]
+
+
+def test_the_log_has_one_line_of_json_per_event(tmp_path):
+    heard = []
+    with EventLog(tmp_path / "events.jsonl") as log:
+        worked_example(lambda k: k, [log, heard.append])
+    assert lines(tmp_path / "events.jsonl") == heard
+
+
+def test_what_is_no_number_is_null_in_the_log(tmp_path):
+    with EventLog(tmp_path / "events.jsonl") as log:
+        worked_example(lambda k: float("nan") if k < 4 else k, [log])
+    advanced = of(lines(tmp_path / "events.jsonl"), "candidate_advanced")
+    assert [event["loss"] for event in advanced[:8]] == [None, None, None, None, 4, 5, 6, 7]
+    assert advanced[0]["failure"] == "loss or gradient is not finite at step 0"
+
+
+def test_the_log_is_complete_up_to_the_last_event_at_any_time(tmp_path):
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        for number in range(3):
+            log({"event": "round_started", "round": number})
+            assert [event["round"] for event in lines(path)] == list(range(number + 1))
+
+
+def test_a_log_that_hears_nothing_leaves_the_file_alone(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text("an earlier log\n")
+    with EventLog(path):
+        pass
+    assert path.read_text() == "an earlier log\n"

@@ -1,0 +1,229 @@
+"""Algorithm 2: who survives, who is drawn, and how a search ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.search.fakes import (
+    Bowl,
+    NumberedDraws,
+    Scripted,
+    Sleepy,
+    serial_pool,
+    worked_example,
+)
+
+from pglearn.errors import InputError
+from pglearn.search import Schedule, Search
+from pglearn.search.pglearn import interrupts_to
+
+
+def lives(result):
+    """(born, died, steps) of every candidate; died is None for those that ran to the end."""
+    return [(c.born, c.died, c.steps) for c in result.candidates]
+
+
+# The paper's worked example: eliminations at 1, 2, 4, 8; the steps of the rounds are 1, 1, 2, 4, 8.
+
+
+def test_when_the_old_are_better_they_resume_and_every_new_draw_dies_at_once():
+    result = worked_example(lambda k: k)
+    assert lives(result) == [
+        *[(0, None, 16)] * 4,
+        *[(0, 1, 1)] * 4,
+        *[(1, 2, 1)] * 4,
+        *[(2, 4, 2)] * 4,
+        *[(4, 8, 4)] * 4,
+        *[(8, None, 8)] * 4,
+    ]
+    assert [c.id for c in result.ranked] == [0, 1, 2, 3, 20, 21, 22, 23]
+
+
+def test_when_the_new_are_better_every_candidate_lives_for_two_rounds():
+    result = worked_example(lambda k: 100 - k)
+    assert lives(result) == [
+        *[(0, 1, 1)] * 4,
+        *[(0, 2, 1 + 1)] * 4,
+        *[(1, 4, 1 + 2)] * 4,
+        *[(2, 8, 2 + 4)] * 4,
+        *[(4, None, 4 + 8)] * 4,
+        *[(8, None, 8)] * 4,
+    ]
+    assert [c.id for c in result.ranked] == [23, 22, 21, 20, 19, 18, 17, 16]
+
+
+def test_survivors_are_those_with_the_lowest_loss_among_old_and_new_alike():
+    good = {2: 0.3, 5: 0.1, 9: 0.2, 13: 0.05, 22: 0.01}  # the others lose 1 each, ties going to the older
+    result = worked_example(lambda k: good.get(k, 1.0))
+    died = {c.id: c.died for c in result.candidates}
+    assert [id for id in range(8) if died[id] == 1] == [3, 4, 6, 7]  # 5, 2, 0 and 1 go on
+    assert [id for id in range(12) if died[id] == 2] == [1, 8, 10, 11]  # 9 comes in, 0 goes on
+    assert [id for id in range(16) if died[id] == 4] == [0, 12, 14, 15]  # 13 comes in
+    assert [id for id in range(20) if died[id] == 8] == [16, 17, 18, 19]
+    assert [c.id for c in result.ranked] == [22, 13, 5, 9, 2, 20, 21, 23]
+
+
+def test_twenty_four_configurations_are_drawn_and_numbered_in_order():
+    result = worked_example(lambda k: (k * 7) % 11)
+    assert [c.id for c in result.candidates] == list(range(24))
+    assert result.reason == "finished"
+    assert sum(c.died is None for c in result.candidates) == 8
+
+
+def test_ties_go_to_the_older_draw():
+    result = worked_example(lambda k: 1.0)
+    assert [c.id for c in result.ranked] == [0, 1, 2, 3, 20, 21, 22, 23]
+
+
+def test_candidates_are_judged_by_the_best_they_have_seen_and_not_by_where_they_stand():
+    class Worsening(Scripted):
+        def judged(self, problem, configuration):
+            evaluation = super().judged(problem, configuration)
+            moved = configuration.a[0] < 1
+            return type(evaluation)(evaluation.loss + 100 * moved, 0.5, evaluation.dg_da)
+
+    search = Search(Schedule(budget=2, rate=2, population=2), NumberedDraws(), unit_steps=1)
+    with serial_pool(Worsening(lambda k: k)) as pool:
+        result = search.run(pool)
+    assert [c.loss for c in result.candidates] == [0, 1, 2]
+    assert result.ranked[0].id == 0
+
+
+def test_a_failed_candidate_is_the_first_to_go():
+    result = worked_example(lambda k: float("nan") if k < 4 else k)
+    assert [c.id for c in result.candidates if c.died == 1] == [0, 1, 2, 3]
+    assert [c.id for c in result.ranked][:4] == [4, 5, 6, 7]
+
+
+def test_a_converged_candidate_stays_in_the_race_without_taking_steps():
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1)
+    with serial_pool(Bowl(centre=1.0)) as pool:  # all draws start at the centre
+        result = search.run(pool)
+    assert [c.id for c in result.ranked] == [0, 1, 2, 3, 20, 21, 22, 23]
+    assert {c.steps for c in result.candidates} == {0}
+
+
+def test_all_candidates_failing_is_an_error_that_says_what_to_try():
+    with pytest.raises(InputError, match=r"No candidate has a finite loss.* Try scale=True, or look for"):
+        worked_example(lambda k: float("nan"))
+
+
+def test_a_search_whose_first_draws_all_fail_goes_on_with_new_ones():
+    result = worked_example(lambda k: float("nan") if k < 8 else k)
+    assert result.ranked[0].id == 8
+    assert np.isfinite(result.ranked[0].loss)
+
+
+def test_a_budget_of_one_unit_runs_everyone_once():
+    search = Search(Schedule(budget=1, rate=2, population=4), NumberedDraws(), unit_steps=3)
+    with serial_pool(Scripted(lambda k: -k)) as pool:
+        result = search.run(pool)
+    assert lives(result) == [(0, None, 3)] * 4
+    assert [c.id for c in result.ranked] == [3, 2, 1, 0]
+
+
+# How a search ends before its time
+
+
+def test_a_time_that_is_over_before_it_begins_still_gives_an_answer():
+    result = worked_example(lambda k: 5.0, max_time=1e-9)
+    assert result.reason == "out of time"
+    assert [c.best is not None for c in result.candidates].count(True) == 1
+    assert result.ranked[0].loss == 5.0
+    assert len(result.candidates) == 8
+
+
+def test_max_time_ends_the_search_after_the_step_it_is_in():
+    search = Search(Schedule(budget=1024, rate=2, population=4), NumberedDraws(), unit_steps=1, max_time=0.5)
+    with serial_pool(Sleepy(0.1)) as pool:
+        begun = time.monotonic()
+        result = search.run(pool)
+        took = time.monotonic() - begun
+    assert result.reason == "out of time"
+    assert 0.5 <= took < 0.5 + 0.1 + 1.0  # one step, and some patience with a busy machine
+    assert np.isfinite(result.ranked[0].loss)
+
+
+def test_units_of_seconds_give_every_candidate_its_time():
+    search = Search(Schedule(budget=2, rate=2, population=2), NumberedDraws(), unit_seconds=0.2)
+    with serial_pool(Sleepy(0.05)) as pool:
+        begun = time.monotonic()
+        result = search.run(pool)
+        took = time.monotonic() - begun
+    # Two rounds of a unit for two candidates each; every stint may run over by a step.
+    assert 0.8 <= took < 0.8 + 4 * 0.05 + 1.0
+    survivor, eliminated, new = result.candidates
+    assert (survivor.died, eliminated.died, new.born) == (None, 1, 1)
+    assert survivor.steps > eliminated.steps
+    assert 1 <= eliminated.steps <= 4
+
+
+def test_a_search_that_is_stopped_says_so_and_keeps_the_best_so_far():
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1)
+    with serial_pool(Scripted(lambda k: 10 - k)) as pool:
+        stop_in_round_1 = lambda event: pool.stop() if event.get("round") == 1 else None  # noqa: E731
+        result = search.run(pool, [stop_in_round_1])
+    assert result.reason == "interrupted"
+    assert len(result.candidates) == 12
+    assert result.ranked[0].id == 7  # the newcomers of round 1 were never evaluated
+
+
+def test_a_search_stopped_at_once_looks_at_one_candidate():
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1)
+    with serial_pool(Scripted(lambda k: 1.0)) as pool:
+        pool.stop()
+        result = search.run(pool)
+    assert result.reason == "interrupted"
+    assert [c.best is not None for c in result.candidates].count(True) == 1
+
+
+# Ctrl-C
+
+
+@pytest.fixture
+def python_handles_interrupts():
+    """A test run in the background of a shell inherits that Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_handles_interrupts")
+def test_the_first_interrupt_stops_and_the_second_interrupts():
+    stops = []
+    with interrupts_to(lambda: stops.append("stop")):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stops == ["stop"]
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert stops == ["stop"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("python_handles_interrupts")
+def test_the_usual_handler_is_back_after_the_search():
+    with interrupts_to(lambda: None):
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_search_outside_the_main_thread_leaves_signals_alone():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(worked_example(lambda k: k)))
+    thread.start()
+    thread.join(30)
+    assert results[0].reason == "finished"
+
+
+def test_a_process_that_ignores_interrupts_goes_on_ignoring_them():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts_to(lambda: None):
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,221 @@
+"""Where candidates run makes no difference to what comes back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tests.search.fakes import (
+    NEVER_ENOUGH,
+    CountsThreads,
+    Fails,
+    KillsItsWorker,
+    Overlapping,
+    SeesWritablePoints,
+    most_threads,
+    small_problem,
+    small_search,
+)
+from threadpoolctl import threadpool_limits
+
+from pglearn.engine import CPUEngine
+from pglearn.errors import InputError, WorkerError
+from pglearn.search import Candidate, Stint
+from pglearn.search.pool import Pool, Task, Workers
+
+
+def pool_of(engine, workers):
+    return Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers)
+
+
+def searched(engine, workers):
+    with pool_of(engine, workers) as pool:
+        return small_search().run(pool)
+
+
+def candidates(number=4):
+    return [small_search().draws.candidate(id) for id in range(number)]
+
+
+def ones(number):
+    return [Candidate(id, k=id, a=np.ones(2)) for id in range(number)]
+
+
+@contextmanager
+def process_pool(workers=2):
+    # spawn: a fork of a process with threads can hang, and newer Pythons warn of it
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return searched(CPUEngine(), Workers.of("serial", 1))
+
+
+def assert_identical(result, other):
+    assert [c.id for c in result.candidates] == [c.id for c in other.candidates]
+    for one, two in zip(result.candidates, other.candidates, strict=True):
+        assert (one.k, one.born, one.died, one.steps, one.history) == (
+            two.k,
+            two.born,
+            two.died,
+            two.steps,
+            two.history,
+        )
+        for name in ("a", "dg_da", "best"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+# The same answer everywhere
+
+
+@pytest.mark.parametrize(("name", "n_jobs"), [("threads", 1), ("threads", 3), ("loky", 1), ("loky", 2), (None, 2)])
+def test_a_named_executor_gives_what_the_serial_one_does(serial, name, n_jobs):
+    assert_identical(searched(CPUEngine(), Workers.of(name, n_jobs)), serial)
+
+
+def test_given_threads_give_what_the_serial_search_does(serial):
+    with ThreadPoolExecutor(2) as executor:
+        assert_identical(searched(CPUEngine(), Workers.of(executor, 1)), serial)
+
+
+def test_given_processes_give_what_the_serial_search_does(serial):
+    with process_pool() as executor:
+        assert_identical(searched(CPUEngine(), Workers.of(executor, 1)), serial)
+        assert executor.submit(os.getpid).result() != os.getpid()  # it is still ours to use
+
+
+def test_one_job_without_an_executor_is_serial():
+    assert Workers.of(None, 1).executor is None
+    assert Workers.of("serial", 8).executor is None
+
+
+@pytest.mark.parametrize("executor", ["dask", 3, object])
+def test_an_unknown_executor_is_refused_with_a_sentence(executor):
+    with pytest.raises(InputError, match=r"is not known: give a concurrent.futures.Executor, 'loky', 'threads' or"):
+        Workers.of(executor, 2)
+
+
+# Workers that die
+
+
+def test_a_worker_killed_in_mid_task_costs_nothing_but_time(serial, tmp_path):
+    marker = tmp_path / "killed once"
+    engine = KillsItsWorker(parent=os.getpid(), marker=str(marker))
+    result = searched(engine, Workers.of("loky", 2))
+    assert marker.exists()
+    assert_identical(result, serial)
+
+
+def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
+    engine = KillsItsWorker(parent=os.getpid(), marker=str(tmp_path / "killed once"))
+    with pool_of(engine, Workers.of("loky", 2)) as pool:
+        back = [candidate.id for candidate in pool.run(candidates(), Stint(steps=1))]
+    assert sorted(back) == [0, 1, 2, 3]
+
+
+def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
+    engine = KillsItsWorker(parent=os.getpid())
+    sentence = r"Worker processes died 3 times in the same round.*use fewer of them \(n_jobs=1\) or a smaller table"
+    with pytest.raises(WorkerError, match=sentence), pool_of(engine, Workers.of("loky", 2)) as pool:
+        list(pool.run(candidates(), Stint(steps=1)))
+    assert_identical(searched(CPUEngine(), Workers.of("loky", 2)), serial)
+
+
+def test_a_given_executor_that_breaks_is_not_replaced():
+    with (
+        process_pool(1) as executor,
+        pytest.raises(WorkerError, match=r"The given executor broke during the search .*start a new one and fit again"),
+        pool_of(KillsItsWorker(parent=os.getpid()), Workers.of(executor, 1)) as pool,
+    ):
+        list(pool.run(candidates(), Stint(steps=1)))
+
+
+@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
+def test_an_error_of_a_task_is_raised_here(name):
+    with pytest.raises(ZeroDivisionError, match="a bug"), pool_of(Fails(), Workers.of(name, 2)) as pool:
+        list(pool.run(ones(4), Stint(steps=1)))
+
+
+# What a worker sees and leaves behind
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return lambda: [path.name for path in tmp_path.glob("pglearn-*")]
+
+
+def test_the_temporary_folder_is_removed_afterwards(temporary):
+    with pool_of(CPUEngine(), Workers.of("loky", 2)) as pool:
+        assert len(temporary()) == 1
+        list(pool.run(candidates(), Stint(steps=1)))
+    assert temporary() == []
+
+
+def test_the_temporary_folder_is_removed_after_an_error(temporary):
+    with pytest.raises(ZeroDivisionError):
+        searched(Fails(), Workers.of("loky", 2))
+    assert temporary() == []
+
+
+def test_nothing_is_written_when_memory_is_shared(temporary):
+    with pool_of(CPUEngine(), Workers.of("threads", 2)) as pool:
+        list(pool.run(candidates(), Stint(steps=1)))
+        assert temporary() == []
+
+
+def test_other_processes_see_the_points_read_only():
+    with pool_of(SeesWritablePoints(), Workers.of("loky", 2)) as pool:
+        assert [candidate.loss for candidate in pool.run(ones(2), Stint(steps=0))] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
+def test_numerical_libraries_use_one_thread_inside_a_task(name):
+    with threadpool_limits(2), pool_of(CountsThreads(), Workers.of(name, 2)) as pool:
+        assert [candidate.loss for candidate in pool.run(ones(4), Stint(steps=0))] == [1.0] * 4
+
+
+@pytest.mark.parametrize("name", ["serial", "threads"])
+def test_numerical_libraries_have_their_threads_back_afterwards(name):
+    with threadpool_limits(2):
+        searched(CPUEngine(), Workers.of(name, 2))
+        assert most_threads() == 2
+
+
+def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
+    engine = Overlapping()
+    with threadpool_limits(2):
+        with pool_of(engine, Workers.of("threads", 2)) as pool:
+            list(pool.run(ones(2), Stint(steps=0)))
+        assert engine.threads_when_alone == 1
+        assert most_threads() == 2
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
+def test_after_a_stop_candidates_come_back_as_they_are(name):
+    with pool_of(CPUEngine(), Workers.of(name, 2)) as pool:
+        assert not pool.stopped
+        pool.stop()
+        assert pool.stopped
+        back = list(pool.run(candidates(), Stint(steps=5)))
+    assert len(back) == 4
+    assert not any(candidate.started for candidate in back)
+
+
+@pytest.mark.parametrize("name", ["serial", "loky"])
+def test_a_look_at_one_candidate_does_not_mind_the_stop(name):
+    with pool_of(CPUEngine(), Workers.of(name, 2)) as pool:
+        pool.stop()
+        seen = pool.look_at(candidates(1)[0])
+    assert seen.started
+    assert seen.steps == 0

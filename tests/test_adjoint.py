@@ -1,0 +1,262 @@
+"""The adjoint gradient against central differences of the oracle, for every combination there is.
+
+The examples have duplicates, a constant column, a feature of weight zero and a scored row that no label reaches.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pglearn
+from pglearn.engine import Configuration, CPUEngine
+from pglearn.engine import scores as module
+from pglearn.graph import weighted_graph
+from pglearn.loss import LOSSES, Log
+from pglearn.problem import Problem
+from pglearn.propagation import LGC
+from pglearn.propagation.lgc import SOLVERS
+from tests import oracle
+from tests.problems import EXAMPLES, ISLAND, joined, oracle_objective, partly_labelled, points
+
+MU = 0.99
+FORWARD_MODE = Path(__file__).parents[1] / "bench" / "forward_mode.py"
+
+examples = pytest.mark.parametrize("name", EXAMPLES)
+losses = pytest.mark.parametrize("loss", LOSSES)
+
+
+@cache
+def truth(name, loss):
+    """g and ∂g/∂a of an example by the oracle, with the edges of the graph fixed."""
+    example = EXAMPLES[name]
+    edges = joined(weighted_graph(example.X, example.a, example.k).edges)
+    g = oracle_objective(example.problem(), edges, loss, MU)
+    return g(example.a), oracle.central_differences(g, example.a, 1e-5)
+
+
+def assert_same_gradient(found, expected, relative=1e-6):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=relative * np.abs(expected).max())
+
+
+@examples
+def test_the_examples_are_awkward(name):
+    example = EXAMPLES[name]
+    problem, edges = example.problem(), weighted_graph(example.X, example.a, example.k).edges
+    assert len(np.unique(example.X, axis=0)) < len(example.X), "duplicates"
+    assert (np.ptp(example.X, axis=0) == 0).any(), "a constant column"
+    assert (example.a == 0).any(), "a feature of weight zero"
+    mainland = np.arange(len(example.X)) < len(example.X) - ISLAND
+    assert not joined(edges)[np.ix_(mainland, ~mainland)].any(), "a component apart"
+    P = oracle.normalised(oracle.weights(example.X, example.a, joined(edges)))
+    S = oracle.scores(P, problem.labelled, problem.codes, problem.n_classes, problem.fold, problem.scored, MU)
+    assert (S.sum(axis=1) == 0).sum() == 1, "a scored row that no label reaches"
+
+
+@examples
+@losses
+def test_the_gradients_differ_from_zero_where_they_can(name, loss):
+    _, dg_da = truth(name, loss)
+    assert dg_da[3] == pytest.approx(0, abs=1e-9), "nothing depends on a constant column"
+    assert (np.abs(np.delete(dg_da, 3)) > 1e-4).all()
+
+
+@examples
+@losses
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+def test_engine_gradient_is_that_of_central_differences(name, loss, solver, make_engine):
+    example, (g, dg_da) = EXAMPLES[name], truth(name, loss)
+    engine = make_engine(LOSSES[loss](), LGC(MU, solver))
+    (evaluation,) = engine.value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
+    assert evaluation.loss == pytest.approx(g, rel=1e-8)
+    assert_same_gradient(evaluation.dg_da, dg_da)
+
+
+@examples
+@losses
+def test_loss_and_gradient_is_that_of_central_differences(name, loss):
+    example, (g, dg_da) = EXAMPLES[name], truth(name, loss)
+    found_g, found = pglearn.loss_and_gradient(
+        example.X,
+        example.y,
+        a=example.a,
+        k=example.k,
+        loss=loss,
+        validation=example.validation,
+        alpha=MU,
+        random_state=example.seed,
+    )
+    assert found_g == pytest.approx(g, rel=1e-8)
+    assert_same_gradient(found, dg_da)
+
+
+@examples
+@losses
+def test_float32_is_close(name, loss, make_engine):
+    example, (g, dg_da) = EXAMPLES[name], truth(name, loss)
+    engine = make_engine(LOSSES[loss](), LGC(MU))
+    (evaluation,) = engine.value_and_gradient(example.problem(np.float32), [Configuration(example.k, example.a)])
+    assert evaluation.loss == pytest.approx(g, rel=1e-4)
+    assert_same_gradient(evaluation.dg_da, dg_da, 1e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+def test_gradient_holds_for_other_alphas(alpha, make_engine):
+    example = EXAMPLES["loo"]
+    problem, configuration = example.problem(), Configuration(example.k, example.a)
+    engine = make_engine(Log(), LGC(alpha))
+    edges = joined(engine.graph(problem, configuration).edges)
+    expected = oracle.central_differences(oracle_objective(problem, edges, "log", alpha), example.a, 1e-5)
+    (evaluation,) = engine.value_and_gradient(problem, [configuration])
+    assert_same_gradient(evaluation.dg_da, expected)
+
+
+def test_gradient_at_weights_that_are_all_zero(make_engine):
+    problem, configuration = EXAMPLES["loo"].problem(), Configuration(4, np.zeros(5))
+    engine = make_engine(Log(), LGC(0.9))
+    edges = joined(engine.graph(problem, configuration).edges)
+    expected = oracle.central_differences(oracle_objective(problem, edges, "log", 0.9), np.zeros(5), 1e-6)
+    (evaluation,) = engine.value_and_gradient(problem, [configuration])
+    # The island is 40 away: its column dwarfs the others, which are compared by themselves.
+    assert_same_gradient(evaluation.dg_da[:1], expected[:1], 1e-5)
+    assert_same_gradient(evaluation.dg_da[1:], expected[1:], 1e-5)
+
+
+def test_single_label_helps_the_others_unscored(make_engine):
+    X, y = points(20), np.full(20, -1)
+    y[:7] = [0, 1, 0, 1, 0, 1, 2]
+    problem, a = Problem.of(X, y, validation="loo"), np.full(4, 0.4)
+    assert problem.scored.sum() == 6
+    engine = make_engine(Log(), LGC(MU))
+    edges = joined(engine.graph(problem, Configuration(9, a)).edges)
+    g = oracle_objective(problem, edges, "log", MU)
+    (evaluation,) = engine.value_and_gradient(problem, [Configuration(9, a)])
+    assert evaluation.loss == pytest.approx(g(a), rel=1e-8)
+    assert_same_gradient(evaluation.dg_da, oracle.central_differences(g, a, 1e-5))
+
+
+@pytest.mark.parametrize("placeholder", [1e6, 1e9])
+def test_one_row_with_an_absurd_value_spoils_neither_graph_nor_gradient(placeholder, make_engine):
+    X, a = points(24), np.full(4, 0.4)
+    X[23, 0] = placeholder
+    problem = Problem.of(X, partly_labelled(24, 9))
+    engine = make_engine(Log(), LGC(MU))
+    edges = joined(engine.graph(problem, Configuration(4, a)).edges)
+    np.testing.assert_array_equal(edges, oracle.neighbours(X, a, 4))
+    expected = oracle.central_differences(oracle_objective(problem, edges, "log", MU), a, 1e-5)
+    (evaluation,) = engine.value_and_gradient(problem, [Configuration(4, a)])
+    assert_same_gradient(evaluation.dg_da, expected)
+
+
+@pytest.mark.parametrize("distance", [10, 12, 40])
+@pytest.mark.parametrize("name", ["loo", "kfold, many labels", "holdout, many labels"])
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+def test_a_scored_row_that_labels_barely_reach_is_exact_or_left_out_and_never_noise(
+    solver, name, distance, make_engine
+):
+    """With k = 9 the island is joined, by edges so weak that the scores of its label are 1e-8 to 1e-280 of the others'.
+
+    Normalising such a row divides by its sum: what a solver leaves there must be right relative to that sum, or the
+    row must count as unreached.
+    """
+    example = EXAMPLES[name]
+    X = example.X.copy()
+    X[-ISLAND:, 0] += distance - 40
+    problem = Problem.of(X, example.y, validation=example.validation, seed=example.seed)
+    island = problem.labelled >= len(X) - ISLAND
+    without = replace(problem, scored=problem.scored & ~island)
+    engine = make_engine(Log(), LGC(MU, solver))
+    edges = joined(engine.graph(problem, Configuration(9, example.a)).edges)
+    exact, left_out = (
+        oracle.central_differences(oracle_objective(reading, edges, "log", MU), example.a, 1e-5)
+        for reading in (problem, without)
+    )
+    (evaluation,) = engine.value_and_gradient(problem, [Configuration(9, example.a)])
+    errors = [np.abs(evaluation.dg_da - expected).max() / np.abs(expected).max() for expected in (exact, left_out)]
+    assert min(errors) < 1e-6
+
+
+# The two forms of the CPU engine
+
+
+@examples
+def test_the_cheaper_form_is_chosen(name, monkeypatch):
+    chosen = []
+    for form, function in (("by label", "_by_label"), ("by fold", "_by_fold")):
+        original = getattr(module, function)
+
+        def spy(*arguments, form=form, original=original):
+            chosen.append(form)
+            return original(*arguments)
+
+        monkeypatch.setattr(module, function, spy)
+    example = EXAMPLES[name]
+    CPUEngine().value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
+    assert chosen == [example.form]
+
+
+@examples
+def test_both_forms_give_the_same_scores_and_factors(name):
+    example = EXAMPLES[name]
+    problem, propagation = example.problem(), LGC(MU)
+    system = propagation.system(weighted_graph(example.X, example.a, example.k))
+    by_label = module._by_label(problem, propagation, system)
+    by_fold = module._by_fold(problem, propagation, system, np.unique(problem.fold[problem.scored]))
+    np.testing.assert_allclose(by_label.S, by_fold.S, rtol=1e-9, atol=1e-15)
+    dg_dS = np.random.default_rng(0).normal(size=by_label.S.shape)
+    symmetric = []
+    for scores in (by_label, by_fold):
+        adjoint, F = scores.factors(dg_dS)
+        symmetric.append(adjoint @ F.T + F @ adjoint.T)
+    np.testing.assert_allclose(*symmetric, rtol=0, atol=1e-9 * np.abs(symmetric[0]).max())
+
+
+# The paper's own algorithm
+
+
+@pytest.fixture(scope="module")
+def forward_mode():
+    spec = importlib.util.spec_from_file_location("forward_mode", FORWARD_MODE)
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules["forward_mode"] = loaded  # dataclasses look their module up there
+    spec.loader.exec_module(loaded)
+    yield loaded
+    del sys.modules["forward_mode"]
+
+
+@pytest.mark.parametrize("name", ["holdout, few labels", "holdout, many labels"])
+def test_gradient_is_that_of_the_papers_forward_mode(name, forward_mode):
+    example = EXAMPLES[name]
+    problem = example.problem()
+    shown, hidden = problem.labelled[~problem.scored], problem.labelled[problem.scored]
+    g, dg_da, _ = forward_mode.forward_mode_gradient(
+        example.X, example.y, shown, hidden, example.a, example.k, alpha=MU, tol=1e-13
+    )
+    found_g, found = pglearn.loss_and_gradient(
+        example.X,
+        example.y,
+        a=example.a,
+        k=example.k,
+        loss="ranking",
+        validation="holdout",
+        alpha=MU,
+        random_state=example.seed,
+    )
+    assert found_g == pytest.approx(g, rel=1e-8)
+    assert_same_gradient(found, dg_da)
+
+
+def test_gradient_is_that_of_the_papers_forward_mode_on_a_larger_table(forward_mode):
+    X, y, a = points(200, 12), partly_labelled(200, 40), np.full(12, 0.1)
+    problem = Problem.of(X, y, validation="holdout")
+    shown, hidden = problem.labelled[~problem.scored], problem.labelled[problem.scored]
+    g, dg_da, _ = forward_mode.forward_mode_gradient(X, y, shown, hidden, a, 8, alpha=0.9, tol=1e-13)
+    found_g, found = pglearn.loss_and_gradient(X, y, a=a, k=8, loss="ranking", validation="holdout", alpha=0.9)
+    assert found_g == pytest.approx(g, rel=1e-10)
+    assert_same_gradient(found, dg_da, 1e-8)

@@ -1,0 +1,180 @@
+"""The contract of an engine; tests/conftest.py lists the engines that must keep it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pglearn.engine import Configuration
+from pglearn.loss import LOSSES, Log
+from pglearn.problem import VALIDATIONS, Problem
+from pglearn.propagation import LGC
+from tests import oracle
+from tests.problems import EXAMPLES, ISLAND, joined, oracle_objective, partly_labelled, points
+
+examples = pytest.mark.parametrize("name", EXAMPLES)
+
+
+@pytest.fixture
+def engine(make_engine):
+    return make_engine(Log(), LGC(0.9))
+
+
+def problem_of(n=30, n_labels=12, validation="loo", dtype=np.float64):
+    return Problem.of(points(n).astype(dtype), partly_labelled(n, n_labels), validation=validation)
+
+
+def population(size=6, d=4):
+    """Configurations of different k and a."""
+    rng = np.random.default_rng(0)
+    return [
+        Configuration(int(k), a) for k, a in zip(rng.integers(2, 9, size), rng.exponential(size=(size, d)), strict=True)
+    ]
+
+
+def assert_same(found, expected, rtol=1e-9):
+    assert found.loss == pytest.approx(expected.loss, rel=rtol)
+    assert found.accuracy == expected.accuracy
+    np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=rtol * np.abs(expected.dg_da).max())
+
+
+# Graph
+
+
+def test_graph_is_the_oracles(engine):
+    problem = problem_of()
+    for configuration in population():
+        graph = engine.graph(problem, configuration)
+        edges = oracle.neighbours(problem.X, configuration.a, configuration.k)
+        np.testing.assert_array_equal(joined(graph.edges), edges)
+        P = oracle.normalised(oracle.weights(problem.X, configuration.a, edges))
+        np.testing.assert_allclose(graph.P.toarray(), P, rtol=1e-9, atol=1e-300)
+
+
+def test_graph_has_the_precision_of_the_points(engine):
+    graph = engine.graph(problem_of(dtype=np.float32), population()[0])
+    assert graph.dtype == graph.P.dtype == np.float32
+
+
+# Propagation
+
+
+@examples
+def test_propagation_is_the_oracles_with_every_label_shown(name, engine):
+    example = EXAMPLES[name]
+    problem = example.problem()
+    graph = engine.graph(problem, Configuration(example.k, example.a))
+    Y = np.zeros((len(problem.X), problem.n_classes))
+    Y[problem.labelled, problem.codes] = 1
+    solution = engine.propagate(problem, graph)
+    assert solution.converged
+    assert solution.residual <= 1e-10
+    np.testing.assert_allclose(solution.F, oracle.lgc(graph.P.toarray(), Y, 0.9), rtol=0, atol=1e-8)
+
+
+def test_rows_that_no_label_reaches_are_exactly_zero(engine):
+    example = EXAMPLES["loo"]
+    y = example.y.copy()
+    y[-ISLAND:] = -1
+    problem = Problem.of(example.X, y)
+    F = engine.propagate(problem, engine.graph(problem, Configuration(example.k, example.a))).F
+    assert not F[-ISLAND:].any()
+    assert (F[:-ISLAND].sum(axis=1) > 0).all()
+
+
+# Loss, accuracy and gradient
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_a_population_is_evaluated_as_if_one_by_one(validation, engine):
+    problem, configurations = problem_of(validation=validation), population()
+    together = engine.value_and_gradient(problem, configurations)
+    assert len(together) == len(configurations)
+    assert len({evaluation.loss for evaluation in together}) == len(configurations), "in order, and all different"
+    for found, configuration in zip(together, configurations, strict=True):
+        (alone,) = engine.value_and_gradient(problem, [configuration])
+        assert_same(found, alone)
+
+
+def test_different_k_side_by_side_are_each_the_oracles(engine):
+    problem, a = problem_of(20, 8), np.full(4, 0.3)
+    ks = [9, 4, 40, 6, 19]
+    evaluations = engine.value_and_gradient(problem, [Configuration(k, a) for k in ks])
+    for k, evaluation in zip(ks, evaluations, strict=True):
+        g = oracle_objective(problem, oracle.neighbours(problem.X, a, k), "log", 0.9)
+        assert evaluation.loss == pytest.approx(g(a), rel=1e-8)
+        expected = oracle.central_differences(g, a, 1e-5)
+        np.testing.assert_allclose(evaluation.dg_da, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_an_empty_population_has_no_evaluations(engine):
+    assert engine.value_and_gradient(problem_of(), []) == []
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e20, 1e-320, 0.0])
+@pytest.mark.parametrize("position", [0, 2])
+def test_absurd_weights_in_one_configuration_do_not_touch_the_others(weight, position, engine):
+    problem, configurations = problem_of(), population(3)
+    expected = engine.value_and_gradient(problem, configurations)
+    absurd = Configuration(4, np.full(4, weight))
+    found = engine.value_and_gradient(problem, [*configurations[:position], absurd, *configurations[position:]])
+    strange = found.pop(position)
+    assert np.isfinite(strange.loss)
+    assert np.isfinite(strange.dg_da).all()
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one, other)
+
+
+@examples
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_same_call_twice_is_bit_identical(name, loss, make_engine):
+    example, engine = EXAMPLES[name], make_engine(LOSSES[loss](), LGC())
+    configurations = [Configuration(k, example.a) for k in (2, 3, 4)]
+    first, second = (engine.value_and_gradient(example.problem(), configurations) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.loss == other.loss
+        assert one.accuracy == other.accuracy
+        np.testing.assert_array_equal(one.dg_da, other.dg_da)
+
+
+def test_accuracy_is_the_share_of_scored_rows_whose_best_class_is_theirs(engine):
+    problem, (configuration, *_) = problem_of(), population()
+    P = engine.graph(problem, configuration).P.toarray()
+    S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
+    (evaluation,) = engine.value_and_gradient(problem, [configuration])
+    assert 0 < evaluation.accuracy < 1
+    assert evaluation.accuracy == pytest.approx((S.argmax(axis=1) == problem.scored_codes).mean())
+
+
+def test_a_scored_row_that_no_label_reaches_is_never_right(engine):
+    # Class 0 has a label on the island alone: first of the classes, and not found by being first.
+    X = np.vstack([points(10), points(ISLAND, seed=1) + 100])
+    y = np.full(15, -1)
+    y[[1, 4, 2, 5]] = [1, 1, 2, 2]
+    y[[0, 10]] = 0
+    problem = Problem.of(X, y)
+    (evaluation,) = engine.value_and_gradient(problem, [Configuration(4, np.ones(4))])
+    P = engine.graph(problem, Configuration(4, np.ones(4))).P.toarray()
+    S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
+    unreached = S.sum(axis=1) == 0
+    assert problem.scored_codes[unreached].tolist() == [0]
+    right = (S.argmax(axis=1) == problem.scored_codes) & ~unreached
+    assert evaluation.accuracy == pytest.approx(right.mean())
+
+
+def test_features_keep_their_order_and_number(engine):
+    # The gradient of a permuted table is the permuted gradient; 70 columns are more than one block of the contraction.
+    X, y = points(40, 70), partly_labelled(40, 12)
+    a, order = np.linspace(0.01, 0.05, 70), np.random.default_rng(0).permutation(70)
+    (plain,) = engine.value_and_gradient(Problem.of(X, y), [Configuration(5, a)])
+    (permuted,) = engine.value_and_gradient(Problem.of(X[:, order], y), [Configuration(5, a[order])])
+    assert plain.dg_da.shape == (70,)
+    np.testing.assert_allclose(permuted.dg_da, plain.dg_da[order], rtol=1e-6, atol=1e-9)
+
+
+def test_nothing_given_is_written_to(engine):
+    problem, configurations = problem_of(), population()
+    before = [problem.X.copy(), *(configuration.a.copy() for configuration in configurations)]
+    engine.value_and_gradient(problem, configurations)
+    for array, kept in zip([problem.X, *(configuration.a for configuration in configurations)], before, strict=True):
+        np.testing.assert_array_equal(array, kept)

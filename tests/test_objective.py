@@ -1,0 +1,99 @@
+"""`pglearn.loss_and_gradient`: defaults, and a sentence for everything that cannot be meant. test_adjoint.py has the
+values."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import pglearn
+from pglearn.errors import InputError
+from tests.problems import partly_labelled, points
+
+X, Y, A = points(20), partly_labelled(20, 9), np.full(4, 0.3)
+
+
+def test_plain_lists_are_taken():
+    g, dg_da = pglearn.loss_and_gradient(X.tolist(), Y.tolist(), a=A.tolist())
+    expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
+    assert g == expected_g
+    np.testing.assert_array_equal(dg_da, expected)
+
+
+def test_the_defaults_are_those_documented():
+    options = {"k": 10, "loss": "ranking", "validation": "loo", "propagation": "lgc", "alpha": 0.99, "engine": "cpu"}
+    g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, **options, neighbors="auto", dtype="float64")
+    expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
+    assert g == expected_g
+    np.testing.assert_array_equal(dg_da, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_value_and_gradient_are_plain_float64(dtype):
+    g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, dtype=dtype)
+    assert type(g) is float
+    assert dg_da.dtype == np.float64
+
+
+@pytest.mark.parametrize("validation", ["kfold", "holdout"])
+def test_the_split_follows_the_random_state(validation):
+    losses = [pglearn.loss_and_gradient(X, Y, a=A, validation=validation, random_state=seed)[0] for seed in (0, 0, 1)]
+    assert losses[0] == losses[1] != losses[2]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "known"),
+    [
+        ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential'"),
+        ("validation", "half", "'loo', 'kfold', 'holdout'"),
+        ("propagation", "heat", "'lgc'"),
+        ("engine", "abacus", "'cpu'"),
+        ("neighbors", "some", "'auto', 'exact'"),
+        ("dtype", "float16", "'float64', 'float32'"),
+    ],
+)
+def test_unknown_values_list_what_there_is(parameter, value, known):
+    text = f"{parameter}={value!r} is not known: choose one of {known}."
+    with pytest.raises(InputError, match=f"^{re.escape(text)}$"):
+        pglearn.loss_and_gradient(X, Y, a=A, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    "a", [np.ones(3), np.ones((4, 1)), 1.0, [1, 1, 1, -1e-9], [1, 1, 1, np.nan], [1, 1, 1, np.inf]]
+)
+def test_weights_are_one_finite_number_of_zero_or_more_per_column(a):
+    with pytest.raises(InputError, match=r"^a must be 4 finite numbers ≥ 0, one weight per column of X\.$"):
+        pglearn.loss_and_gradient(X, Y, a=a)
+
+
+@pytest.mark.parametrize("k", [0, -3])
+def test_k_is_one_or_more(k):
+    with pytest.raises(InputError, match=rf"^k={k} is no number of neighbours: take 1 or more\.$"):
+        pglearn.loss_and_gradient(X, Y, a=A, k=k)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_are_refused(value):
+    broken = X.copy()
+    broken[3, 1] = value
+    with pytest.raises(InputError, match=r"^X has NaN or infinite values: fill or drop them first\.$"):
+        pglearn.loss_and_gradient(broken, Y, a=A)
+
+
+@pytest.mark.parametrize("shape", [(20,), (1, 4), (0, 4), (2, 2, 2)])
+def test_x_is_a_table_of_at_least_two_rows(shape):
+    text = f"X has shape {shape}: give a table of at least two rows, one point per row."
+    with pytest.raises(InputError, match=f"^{re.escape(text)}$"):
+        pglearn.loss_and_gradient(np.zeros(shape), Y, a=A)
+
+
+def test_one_label_per_row():
+    with pytest.raises(InputError, match=r"^X has 20 rows but y has 19 entries: give one label per row, -1 where"):
+        pglearn.loss_and_gradient(X, Y[:-1], a=A)
+
+
+def test_alpha_lies_between_zero_and_one():
+    with pytest.raises(InputError, match=r"^alpha=1\.0 is not between 0 and 1"):
+        pglearn.loss_and_gradient(X, Y, a=A, alpha=1.0)

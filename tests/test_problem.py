@@ -1,0 +1,239 @@
+"""Reading labels, and which of them are hidden to be scored."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pglearn.errors import InputError
+from pglearn.problem import KFOLDS, VALIDATIONS, Problem, class_codes
+
+NAN = float("nan")
+OBJECT = {"dtype": object}
+
+
+def problem_of(y, validation="loo", seed=0):
+    return Problem.of(np.zeros((len(y), 2)), y, validation=validation, seed=seed)
+
+
+def sentence(text):
+    """The text, whole, as a pattern."""
+    return f"^{re.escape(text)}$"
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("y", "codes", "classes"),
+    [
+        pytest.param([3, -1, 7, 3], [0, -1, 1, 0], [3, 7], id="integers"),
+        pytest.param(np.array([200, 3], dtype=np.uint8), [1, 0], [3, 200], id="unsigned"),
+        pytest.param(np.array([-2, -1, 5]), [0, -1, 1], [-2, 5], id="only -1 of the negatives is unlabelled"),
+        pytest.param([3.0, NAN, -1.0, 7.0], [0, -1, -1, 1], [3.0, 7.0], id="floats"),
+        pytest.param(["b", None, "a"], [1, -1, 0], ["a", "b"], id="strings"),
+        pytest.param(["b", "-1", "nan"], [1, 0, 2], ["-1", "b", "nan"], id="strings that look missing are classes"),
+        pytest.param([True, False, True], [1, 0, 1], [False, True], id="booleans"),
+        pytest.param([True, None, False], [1, -1, 0], [False, True], id="booleans with None"),
+        pytest.param([7, None, 3], [1, -1, 0], [3, 7], id="integers with None"),
+        pytest.param(np.array(["b", NAN, -1, None, "a"], **OBJECT), [1, -1, -1, -1, 0], ["a", "b"], id="object array"),
+        pytest.param(np.array([7.0, 3, NAN, None], **OBJECT), [1, 0, -1, -1], [3, 7], id="object array of numbers"),
+        pytest.param(["b", NAN, "a"], [1, -1, 0], ["a", "b"], id="list of strings with NaN"),
+        pytest.param(["b", -1, "a"], [1, -1, 0], ["a", "b"], id="list of strings with -1"),
+        pytest.param(pd.Series([7, None, 3], dtype="Int64"), [1, -1, 0], [3, 7], id="pandas Int64"),
+        pytest.param(pd.Series([True, None], dtype="boolean"), [0, -1], [True], id="pandas boolean"),
+        pytest.param(pd.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="pandas strings"),
+        pytest.param(pd.Series(["b", pd.NA, "a"], **OBJECT), [1, -1, 0], ["a", "b"], id="pandas NA in objects"),
+        pytest.param(pd.Series(["b", pd.NaT, "a"], **OBJECT), [1, -1, 0], ["a", "b"], id="pandas NaT in objects"),
+        pytest.param(pd.Series(["b", None, "a"], dtype="category"), [1, -1, 0], ["a", "b"], id="pandas category"),
+        pytest.param(pl.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="polars strings"),
+        pytest.param(pl.Series([7, None, 3]), [1, -1, 0], [3, 7], id="polars integers"),
+    ],
+)
+def test_labels_become_codes_in_the_order_of_the_sorted_classes(y, codes, classes):
+    found_codes, found_classes = class_codes(y)
+    assert found_codes.tolist() == codes
+    assert found_classes.tolist() == classes
+
+
+def test_booleans_stay_booleans():
+    _, classes = class_codes([True, None, False])
+    assert classes.dtype == bool
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.array(["a", 1, None], **OBJECT), pytest.param(["a", 1, None], id="list"), pytest.param(["a", 1], id="pair")],
+)
+def test_strings_and_numbers_do_not_mix(y):
+    with pytest.raises(InputError, match=r"^y mixes numbers and strings: make all labels of one kind, for example \["):
+        class_codes(y)
+
+
+def test_booleans_and_numbers_do_not_mix():
+    with pytest.raises(InputError, match=r"^y mixes booleans and numbers: "):
+        class_codes(np.array([True, 2], **OBJECT))
+
+
+@pytest.mark.parametrize("y", [[0.5, 1.0, -1], [0.5, None, 1], pd.Series([0.5, None], dtype="Float64")])
+def test_fractions_are_no_classes(y):
+    with pytest.raises(
+        InputError,
+        match=sentence(
+            "Unknown label type: continuous. y holds numbers with fractions, but pglearn predicts classes: "
+            "bin the target or use strings."
+        ),
+    ):
+        class_codes(y)
+
+
+@pytest.mark.parametrize("y", [[np.inf, 1.0], [-np.inf, None, 1]])
+def test_infinity_is_no_class(y):
+    with pytest.raises(InputError, match=r"^y has infinite labels: use -1 or NaN for unlabelled rows"):
+        class_codes(y)
+
+
+@pytest.mark.parametrize("y", [np.array([1j, 2j]), np.array(["2020-01-01"], dtype="datetime64[D]")])
+def test_other_types_are_no_labels(y):
+    with pytest.raises(InputError, match=sentence(f"y has type {y.dtype}, which is no label: use numbers or strings.")):
+        class_codes(y)
+
+
+def test_labels_are_one_column():
+    with pytest.raises(
+        InputError, match=r"^y must be one column of labels, but has shape \(2, 1\): pass a 1-d array\.$"
+    ):
+        class_codes([[0], [1]])
+
+
+# The problem
+
+
+def test_problem_keeps_only_what_is_labelled():
+    problem = problem_of(["b", None, "a", "b", None, "a", "b"])
+    assert problem.labelled.tolist() == [0, 2, 3, 5, 6]
+    assert problem.codes.tolist() == [1, 0, 1, 0, 1]
+    assert problem.n_classes == 2
+    np.testing.assert_array_equal(problem.Y, [[0, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
+    np.testing.assert_allclose(problem.prior, [0.4, 0.6])
+
+
+def test_minus_one_and_nan_make_the_same_problem():
+    shown, other = problem_of([0, 1, 0, 1, -1]), problem_of([0, 1, 0, 1, NAN])
+    for field in ("labelled", "codes", "fold", "scored"):
+        np.testing.assert_array_equal(getattr(shown, field), getattr(other, field))
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_no_labelled_row_is_an_error(validation):
+    text = "No row is labelled: give at least two rows of each class a label and mark the others -1 (or None)."
+    for y in ([-1, -1], [None, None], [NAN, NAN]):
+        with pytest.raises(InputError, match=sentence(text)):
+            problem_of(y, validation)
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_one_class_is_an_error(validation):
+    text = (
+        "Only one class is labelled (cat): there is nothing to tell apart. Label rows of at least two classes, and if "
+        "-1 is one of yours, give it another name, for -1 means unlabelled."
+    )
+    with pytest.raises(InputError, match=sentence(text)):
+        problem_of(["cat", None, "cat"], validation)
+
+
+@pytest.mark.parametrize("n_labels", [2, 5])
+def test_y_of_another_length_is_an_error(n_labels):
+    text = f"X has 4 rows but y has {n_labels} entries: give one label per row, -1 where unknown."
+    with pytest.raises(InputError, match=sentence(text)):
+        Problem.of(np.zeros((4, 1)), [0, 1, 0, 1, 0][:n_labels])
+
+
+def test_single_label_is_explained_under_holdout():
+    text = (
+        "Class b has a single labelled row, and validation='holdout' hides half of the labels of every class: "
+        "label one more row of it, or use validation='loo'."
+    )
+    with pytest.raises(InputError, match=sentence(text)):
+        problem_of(["a", "a", "b", None], "holdout")
+
+
+@pytest.mark.parametrize("validation", ["loo", "kfold"])
+def test_single_label_is_shown_but_not_scored(validation):
+    problem = problem_of(["a", "b", "a", None], validation)
+    assert problem.labelled.tolist() == [0, 1, 2]
+    assert problem.scored.tolist() == [True, False, True]
+    assert (problem.fold[problem.scored] != problem.fold[1]).all()
+
+
+@pytest.mark.parametrize("validation", ["loo", "kfold"])
+def test_single_labels_everywhere_are_an_error(validation):
+    text = (
+        "Every class has a single labelled row, so no label can be checked against another of its class: "
+        "label at least one more row of some class."
+    )
+    with pytest.raises(InputError, match=sentence(text)):
+        problem_of(["a", "b", "c", None], validation)
+
+
+@pytest.mark.parametrize("validation", ["LOO", "", None, 5, ["loo"]])
+def test_unknown_validation_lists_what_there_is(validation):
+    text = f"validation={validation!r} is not known: choose one of 'loo', 'kfold', 'holdout'."
+    with pytest.raises(InputError, match=sentence(text)):
+        problem_of([0, 1, 0, 1], validation)
+
+
+# Folds
+
+labels = st.lists(st.integers(0, 3), min_size=4, max_size=40).filter(
+    lambda y: len(set(y)) > 1 and min(np.bincount(y)[np.unique(y)]) > 1
+)
+
+
+@given(labels)
+def test_loo_makes_every_label_its_own_scored_fold(y):
+    problem = problem_of(y, "loo")
+    assert len(set(problem.fold)) == len(y)
+    assert problem.scored.all()
+
+
+@given(labels, st.integers(0, 10))
+def test_holdout_hides_half_of_every_class(y, seed):
+    problem = problem_of(y, "holdout", seed)
+    assert set(problem.fold) == {0, 1}
+    np.testing.assert_array_equal(problem.scored, problem.fold == 1)
+    for code in range(problem.n_classes):
+        hidden = problem.scored[problem.codes == code]
+        assert abs(hidden.sum() - (~hidden).sum()) <= 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_holdout_shows_one_of_two_labels_and_hides_the_other(seed):
+    problem = problem_of([0, 0, 1, 1, 1, 2, 2], "holdout", seed)
+    for code in (0, 2):
+        assert sorted(problem.scored[problem.codes == code]) == [False, True]
+
+
+@given(labels, st.integers(0, 10))
+def test_kfold_scores_everything_with_folds_of_equal_size_that_never_hold_a_whole_class(y, seed):
+    problem = problem_of(y, "kfold", seed)
+    sizes = np.bincount(problem.fold)
+    assert len(sizes) == min(KFOLDS, len(y))
+    assert sizes.max() - sizes.min() <= 1
+    assert problem.scored.all()
+    for code in range(problem.n_classes):
+        per_fold = np.bincount(problem.fold[problem.codes == code], minlength=len(sizes))
+        assert per_fold.max() - per_fold.min() <= 1
+
+
+@pytest.mark.parametrize("validation", ["holdout", "kfold"])
+def test_folds_depend_on_the_seed_alone(validation):
+    y = [0, 1, 2] * 10
+    folds = [problem_of(y, validation, seed).fold.tolist() for seed in (0, 0, 1)]
+    assert folds[0] == folds[1] != folds[2]
