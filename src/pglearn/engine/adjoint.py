@@ -19,19 +19,19 @@ import numpy as np
 
 from pglearn.graph import Edges, Graph
 from pglearn.graph.weights import blocks
-from pglearn.problem import Array
+from pglearn.problem import Array, Problem
 
 COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
 
 
-def gradient(X: Array, graph: Graph, coupling: float, adjoint: Array, F: Array) -> Array:
+def gradient(problem: Problem, graph: Graph, coupling: float, adjoint: Array, F: Array) -> Array:
     """∂g/∂a, from the adjoint and the solution of the propagation on `graph`."""
     edges = graph.edges
     S = coupling * edge_products(edges, adjoint, F)
     SP = S * graph.p
     q = edges.sums(SP, SP)
     B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)
-    return _contracted(X, edges, B)
+    return _contracted(problem, edges, B)
 
 
 def edge_products(edges: Edges, adjoint: Array, F: Array) -> Array:
@@ -45,14 +45,13 @@ def edge_products(edges: Edges, adjoint: Array, F: Array) -> Array:
     return products
 
 
-def _contracted(X: Array, edges: Edges, B: Array) -> Array:
+def _contracted(problem: Problem, edges: Edges, B: Array) -> Array:
+    X, centre = problem.X, problem.centre
     b = edges.sums(B, B)
     matrix = edges.matrix(B)
-    mean = X.mean(axis=0)
     dg_da = np.empty(X.shape[1])
     for start in range(0, X.shape[1], COLUMNS):
         m = slice(start, start + COLUMNS)
-        # Only differences of x count; without its mean, x² and xBx do not cancel digits.
-        x = X[:, m] - mean[m]
+        x = X[:, m] - centre[m]
         dg_da[m] = -2 * (b @ (x * x) - np.einsum("im,im->m", x, matrix @ x))
     return dg_da

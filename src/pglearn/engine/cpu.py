@@ -24,23 +24,28 @@ class CPUEngine:
     propagation: Propagation = field(default_factory=LGC)
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        return weighted_graph(problem.X, configuration.a, configuration.k)
+        return weighted_graph(problem.X, configuration.a, configuration.k, problem.centre)
 
     def propagate(self, problem: Problem, graph: Graph) -> Solution:
         B = np.zeros((len(problem.X), problem.n_classes), dtype=graph.dtype)
         B[problem.labelled, problem.codes] = self.propagation.source
-        return self.propagation.system(graph).solve(B)
+        return self.propagation.system(graph).solve(B, rows=slice(None))
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        return [self.on_graph(problem, self.graph(problem, configuration)) for configuration in configurations]
+        return [self._evaluated(problem, configuration) for configuration in configurations]
+
+    def _evaluated(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        if not np.isfinite(configuration.a).all():
+            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
+        return self.on_graph(problem, self.graph(problem, configuration))
 
     def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
         """Loss, accuracy and gradient with the graph given."""
         scores = validation_scores(problem, self.propagation, self.propagation.system(graph))
-        S, pullback = row_normalised(scores.S)
+        S, reached, pullback = row_normalised(scores.S, scores.least)
         g, dg_dS = self.loss(S, problem.scored_codes)
         adjoint, F = scores.factors(pullback(dg_dS))
-        dg_da = gradient(problem.X, graph, self.propagation.coupling, adjoint, F)
+        dg_da = gradient(problem, graph, self.propagation.coupling, adjoint, F)
         # A row that no label reaches is uniform: its first class is no prediction.
-        right = (S.argmax(axis=1) == problem.scored_codes) & (scores.S.max(axis=1) > 0)
+        right = (S.argmax(axis=1) == problem.scored_codes) & reached
         return Evaluation(g, float(right.mean()), dg_da)

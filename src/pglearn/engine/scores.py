@@ -15,6 +15,7 @@ needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ class Scores:
     """S, and the map from ∂g/∂S to factors (Λ, F) with ∂g/∂P_ij = μ (⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2."""
 
     S: Array
+    least: float
+    """A row of S whose sum is not above this is lost in the error of the solve."""
     factors: Callable[[Array], tuple[Array, Array]]
 
 
@@ -45,8 +48,9 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System, folds: 
     for f, fold in enumerate(folds):
         shown = problem.fold != fold
         B[problem.labelled[shown], f, problem.codes[shown]] = propagation.source
-    F = system.solve(B.reshape(n, -1)).F
     rows = problem.labelled[problem.scored]
+    solution = system.solve(B.reshape(n, -1), rows)
+    F = solution.F
     columns = np.searchsorted(folds, problem.fold[problem.scored])
     S = F.reshape(B.shape)[rows, columns]
 
@@ -55,14 +59,15 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System, folds: 
         G[rows, columns] = dg_dS
         return system.solve(G.reshape(n, -1)).F, F
 
-    return Scores(S, factors)
+    return Scores(S, c * solution.error / system.precision, factors)
 
 
 def _by_label(problem: Problem, propagation: Propagation, system: System) -> Scores:
     n, labels = len(problem.X), len(problem.labelled)
     E = np.zeros((n, labels), dtype=problem.X.dtype)
     E[problem.labelled, np.arange(labels)] = 1
-    Z = system.solve(E).F
+    solution = system.solve(E, problem.labelled[problem.scored])
+    Z = solution.F
     weight = propagation.source * (problem.fold[problem.scored, None] != problem.fold)
     Y = problem.Y
     S = (weight * Z[problem.labelled[problem.scored]]) @ Y
@@ -73,4 +78,5 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
         return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
 
-    return Scores(S, factors)
+    # The errors of the columns are of either sign: their sum grows like the root of their number.
+    return Scores(S, propagation.source * math.sqrt(labels) * solution.error / system.precision, factors)

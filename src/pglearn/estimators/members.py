@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pglearn.problem import Array
+from pglearn.propagation import Solution
 from pglearn.propagation.inductive import spread_to
 from pglearn.search import Candidate
 
@@ -24,10 +25,10 @@ class Member:
     reached: Array
 
     @classmethod
-    def of(cls, candidate: Candidate, F: Array, prior: Array) -> Member:
-        F = np.maximum(F, 0)
+    def of(cls, candidate: Candidate, solution: Solution, prior: Array) -> Member:
+        F = np.maximum(solution.F, 0)
         sums = F.sum(axis=1, keepdims=True)
-        reached = sums > 0
+        reached = sums > F.shape[1] * solution.error
         return cls(
             candidate.k,
             candidate.answer.a,

@@ -27,7 +27,7 @@ from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws
 from pglearn.search.pool import Pool, Task, Workers
 
-SEARCH_TOLERANCE = 1e-6  # of the solves inside the search; the final labels are solved to LGC's own
+SEARCH_TOLERANCE = 1e-8  # of the solves inside the search; the final labels are solved to LGC's own
 
 SELECTIONS: dict[str, Callable[[int], int]] = {
     "best": lambda survivors: 1,
@@ -245,7 +245,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         X = _finite(self, validate_data(self, X, ensure_min_samples=2, **_AS_NUMBERS))
         self._scaling = Scaling.for_points(X, self.scale)
-        problem = Problem.of(self._scaling.of(X), column_or_1d(y, warn=True), validation=self.validation, seed=seed)
+        problem = Problem.of(self._scaling.of(X), _one_column(y), validation=self.validation, seed=seed)
         draws = Draws(
             X.shape[1],
             mean_distance(problem.X, seed),
@@ -275,7 +275,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-            self._members.append(Member.of(candidate, solution.F, problem.prior))
+            self._members.append(Member.of(candidate, solution, problem.prior))
             graphs.append(graph.W)
         self.classes_ = problem.classes
         self.label_distributions_, self.unreached_ = averaged(self._members, problem.prior)
@@ -320,6 +320,11 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 _AS_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+
+
+def _one_column(y: Any) -> Any:
+    """A column vector is taken with scikit-learn's usual warning; anything else is left to the problem."""
+    return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
 
 
 def _finite(estimator: Any, X: Array) -> Array:

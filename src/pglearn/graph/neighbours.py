@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-from pglearn.problem import Array
+from pglearn.problem import Array, column_medians
 
 SAMPLE_FOR_MEAN_DISTANCE = 2000
 
@@ -17,8 +17,7 @@ SAMPLE_FOR_MEAN_DISTANCE = 2000
 def scaled_points(X: Array, a: Array, centre: Array) -> Array:
     """(X − centre)·√a: Euclidean distances between its rows are those of `X` under diag(a).
 
-    The centre (the mean of the points) changes no distance; without it, a column such as a time stamp would lose its
-    digits in the products.
+    The centre changes no distance; without it, a column such as a time stamp would lose its digits in the products.
     """
     Z = X - centre.astype(X.dtype, copy=False)
     Z *= np.sqrt(a).astype(X.dtype, copy=False)
@@ -45,5 +44,5 @@ def mean_distance(X: Array, seed: int = 0) -> float:
         rows = np.random.default_rng(seed).choice(len(X), SAMPLE_FOR_MEAN_DISTANCE, replace=False)
         X = X[np.sort(rows)]
     n = len(X)
-    mean = float(pairwise_distances(X - X.mean(axis=0)).sum() / (n * (n - 1)))
+    mean = float(pairwise_distances(X - column_medians(X)).sum() / (n * (n - 1)))
     return mean if mean > 0 else 1.0

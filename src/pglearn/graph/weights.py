@@ -21,7 +21,7 @@ from scipy import sparse
 
 from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
-from pglearn.problem import Array
+from pglearn.problem import Array, column_medians
 
 BLOCK = 1 << 16  # numbers per gathered block of rows: two of them stay in a core's cache
 
@@ -58,9 +58,9 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(X: Array, a: Array, k: int) -> Graph:
-    """The union k-nearest-neighbour graph of `X` under diag(a)."""
-    Z = scaled_points(X, a, X.mean(axis=0))
+def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> Graph:
+    """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
+    Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
     edges = Edges.between_neighbours(k_nearest(Z, k))
     log_w = -squared_distances(Z, Z, edges.i, edges.j)
     return Graph(edges, log_w, _log_degrees(edges, log_w), X.dtype)

@@ -24,14 +24,15 @@ class Loss(Protocol):
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]: ...
 
 
-def row_normalised(S: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """S with rows that sum to one, and the map from ∂g/∂(normalised S) back to ∂g/∂S.
+def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable[[Array], Array]]:
+    """S with rows that sum to one, which rows are reached, and the map from ∂g/∂(normalised S) back to ∂g/∂S.
 
-    A row that no label reaches (sum zero) says nothing: it becomes uniform and moves with nothing.
+    A row whose sum is not above `least` says nothing: no label reaches it, or so little that the solve cannot tell.
+    It becomes uniform and moves with nothing.
     """
     S = np.maximum(S, 0)  # scores are sums of positive terms; an iterative solve may leave −1e-17
     sums = S.sum(axis=1, keepdims=True)
-    reached = sums > 0
+    reached = sums > least
     safe = np.where(reached, sums, 1)
     N = np.where(reached, S / safe, 1 / S.shape[1])
 
@@ -39,7 +40,7 @@ def row_normalised(S: Array) -> tuple[Array, Callable[[Array], Array]]:
         inner = np.einsum("vc,vc->v", dg_dN, N)[:, None]
         return np.where(reached, (dg_dN - inner) / safe, 0)
 
-    return N, pullback
+    return N, reached[:, 0], pullback
 
 
 @dataclass(frozen=True)

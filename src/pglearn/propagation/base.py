@@ -24,13 +24,24 @@ class Solution:
     """Largest ‖B − M F‖ / ‖B‖ over the columns, measured at the end."""
     converged: bool
     """Whether the residual is within the tolerance asked for."""
+    error: float = 0.0
+    """How far an entry of F may be off, by the residual. 0 for a direct solve: entries are right to their own size."""
 
 
 class System(Protocol):
     """M of one graph, ready to be solved for any right-hand sides."""
 
-    def solve(self, B: Array) -> Solution:
-        """F with M F = B, column by column."""
+    @property
+    def precision(self) -> float:
+        """Relative accuracy that is aimed at for rows whose own size counts."""
+        ...
+
+    def solve(self, B: Array, rows: Array | slice | None = None) -> Solution:
+        """F with M F = B, column by column.
+
+        `rows` will be normalised, so that small ones count as much as large ones: where that is possible, they are
+        solved to `precision` relative to their own size.
+        """
         ...
 
 

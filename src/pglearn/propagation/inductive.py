@@ -9,12 +9,12 @@ import numpy as np
 
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import blocks, squared_distances
-from pglearn.problem import Array
+from pglearn.problem import Array, column_medians
 
 
 def spread_to(X_new: Array, X: Array, a: Array, k: int, F: Array) -> Array:
     """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
-    centre = X.mean(axis=0)
+    centre = column_medians(X)
     Z, Z_new = scaled_points(X, a, centre), scaled_points(X_new, a, centre)
     neighbours = k_nearest(Z, k, Z_new)
     k = neighbours.shape[1]

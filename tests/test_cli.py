@@ -1,0 +1,420 @@
+"""The command line, from a file to the folder of results."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pglearn
+from pglearn import cli
+from pglearn.search import Schedule
+
+SEARCH = ["--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet"]
+
+
+def rows(n=40):
+    """Two kinds of flower, the first twelve rows labelled."""
+    rng = np.random.default_rng(0)
+    kinds = np.array(["rose", "tulip"])[np.arange(n) % 2]
+    frame = pd.DataFrame({"height": rng.normal(size=n) + 5 * (np.arange(n) % 2), "width": rng.normal(size=n)})
+    return frame.assign(kind=pd.Series(np.where(np.arange(n) < 12, kinds, None), dtype=object)), kinds
+
+
+def run(*arguments):
+    return cli.main([str(argument) for argument in arguments])
+
+
+def fit(table, out, *options, target="kind"):
+    assert run("fit", table, "--target", target, "-o", out, *SEARCH, *options) == 0
+
+
+@pytest.fixture
+def csv(tmp_path):
+    frame, _ = rows()
+    frame.to_csv(tmp_path / "flowers.csv", index=False)
+    return tmp_path / "flowers.csv"
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+# fit
+
+
+def test_fit_leaves_four_files_and_nothing_else(csv, out):
+    fit(csv, out)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "events.jsonl",
+        "feature_weights.csv",
+        "model.npz",
+        "predictions.csv",
+    ]
+    assert sorted(path.name for path in csv.parent.iterdir()) == ["flowers.csv", "out"]
+
+
+def test_predictions_cover_every_row_and_keep_the_given_labels(csv, out):
+    fit(csv, out)
+    frame, kinds = rows()
+    predictions = pd.read_csv(out / "predictions.csv")
+    assert list(predictions) == ["row", "label", "source", "confidence", "p(rose)", "p(tulip)"]
+    assert predictions["row"].tolist() == list(range(40))
+    assert predictions["source"].tolist() == ["given"] * 12 + ["predicted"] * 28
+    assert predictions["label"][:12].tolist() == frame["kind"][:12].tolist()
+    assert (predictions["label"] == kinds).mean() > 0.9
+    np.testing.assert_allclose(predictions["p(rose)"] + predictions["p(tulip)"], 1, atol=2e-6)
+    of_label = np.where(predictions["label"] == "rose", predictions["p(rose)"], predictions["p(tulip)"])
+    np.testing.assert_array_equal(predictions["confidence"], of_label)
+
+
+def test_a_given_label_stays_even_where_the_graph_disagrees(tmp_path, out, capsys):
+    frame, _ = rows()
+    frame.loc[0, "kind"] = "tulip"  # a rose among roses
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    first = pd.read_csv(out / "predictions.csv").iloc[0]
+    assert (first["label"], first["source"]) == ("tulip", "given")
+    assert first["confidence"] < 0.5
+    assert "The graph doubts 1 given labels (rows 0, …)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_feature_weights_have_a_row_per_column_and_shares_that_sum_to_one(csv, out):
+    fit(csv, out)
+    weights = pd.read_csv(out / "feature_weights.csv")
+    assert list(weights) == ["column", "weight", "share"]
+    assert sorted(weights["column"]) == ["height", "width"]
+    assert weights["share"].sum() == pytest.approx(1)
+    assert weights["share"].is_monotonic_decreasing
+    assert (weights["weight"] >= 0).all()
+    assert weights["column"][0] == "height"
+
+
+def test_the_model_loads_without_pickle(csv, out):
+    fit(csv, out)
+    with np.load(out / "model.npz", allow_pickle=False) as model:
+        assert str(model["target"]) == "kind"
+        assert model["classes"].tolist() == ["rose", "tulip"]
+        assert {model[name].dtype.kind for name in model.files} <= set("biufU")
+
+
+def test_the_events_tell_the_whole_search(csv, out):
+    fit(csv, out)
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    assert events[0]["event"] == "search_started"
+    assert (events[0]["points"], events[0]["labelled"]) == (40, 12)
+    assert events[-1]["event"] == "search_ended"
+    assert events[-1]["reason"] == "finished"
+    assert events[0]["configurations"] == Schedule(2, 2, 2).configurations == 3
+
+
+def test_a_second_fit_replaces_the_results_of_the_first(csv, out):
+    fit(csv, out)
+    first = (out / "predictions.csv").read_bytes(), (out / "feature_weights.csv").read_bytes()
+    fit(csv, out, "--seed", "5")
+    assert (out / "feature_weights.csv").read_bytes() != first[1]
+    fit(csv, out)
+    assert ((out / "predictions.csv").read_bytes(), (out / "feature_weights.csv").read_bytes()) == first
+    events = [json.loads(line)["event"] for line in (out / "events.jsonl").read_text().splitlines()]
+    assert events.count("search_started") == 1
+
+
+def test_two_jobs_write_what_one_does(csv, tmp_path):
+    fit(csv, tmp_path / "one")
+    fit(csv, tmp_path / "two", "--jobs", "2")
+    for name in ("predictions.csv", "feature_weights.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_options_reach_the_search(csv, out):
+    fit(csv, out, *("--budget", "4", "--candidates", "3", "--rate", "3", "--loss", "ranking"))
+    fit(csv, out, *("--budget", "4", "--candidates", "3", "--rate", "3", "--validation", "kfold"))
+    started = json.loads((out / "events.jsonl").read_text().splitlines()[0])
+    assert (started["budget"], started["candidates"], started["rounds"]) == (4, 3, 2)
+
+
+def test_the_options_of_help_are_the_defaults_of_the_estimator(capsys):
+    with pytest.raises(SystemExit):
+        run("fit", "--help")
+    text = " ".join(capsys.readouterr().out.split())
+    model = pglearn.PGLearnClassifier()
+    for words in (
+        f"units of work per candidate (default {model.budget})",
+        f"alive at a time (default {model.n_candidates})",
+        f"one of R survives (default {model.downsampling_rate})",
+        f"{model.validation} (default)",
+        f"{model.loss} (default)",
+        f"{model.selection} (default)",
+    ):
+        assert words in text
+
+
+# Kinds of files
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "npz"])
+def test_every_kind_of_file_gives_the_same_labels(tmp_path, csv, out, ending):
+    frame, _ = rows()
+    path = tmp_path / f"t.{ending}"
+    if ending == "npz":
+        np.savez(
+            path,
+            X=frame[["height", "width"]].to_numpy(),
+            kind=frame["kind"].fillna("").to_numpy(dtype=str),
+            feature_names=np.array(["height", "width"]),
+        )
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    fit(path, out)
+    fit(csv, tmp_path / "expected")
+    for name in ("predictions.csv", "feature_weights.csv"):
+        assert (out / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+
+
+def test_npz_with_numbers_for_classes(tmp_path, out):
+    frame, kinds = rows()
+    y = np.where(np.arange(40) < 12, (kinds == "tulip").astype(int), -1)
+    np.savez(tmp_path / "t.npz", X=frame[["height", "width"]].to_numpy(), y=y)
+    fit(tmp_path / "t.npz", out, target="y")
+    predictions = pd.read_csv(out / "predictions.csv")
+    assert list(predictions)[-2:] == ["p(0)", "p(1)"]
+    assert (predictions["label"] == (kinds == "tulip")).mean() > 0.9
+    assert sorted(pd.read_csv(out / "feature_weights.csv")["column"]) == ["x0", "x1"]
+
+
+def mixed():
+    frame, kinds = rows()
+    numbers = np.arange(40.0)
+    numbers[[5, 17]] = np.nan
+    frame.insert(0, "with gaps", numbers)
+    frame.insert(1, "colour", pd.Series(np.array(["red", "blue", None], dtype=object)[np.arange(40) % 3]))
+    frame.insert(2, "planted", [f"2024-0{1 + i % 5}-01" for i in range(40)])
+    frame.insert(3, "big", 1e6 * frame["width"])
+    return frame, kinds
+
+
+def test_a_mixed_table_is_encoded_and_weights_are_per_original_column(tmp_path, out, capsys):
+    frame, _ = mixed()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    weights = pd.read_csv(out / "feature_weights.csv")
+    assert sorted(weights["column"]) == ["big", "colour", "height", "planted", "width", "with gaps"]
+    assert weights["share"].sum() == pytest.approx(1)
+    assert np.isfinite(weights["weight"]).all()
+    assert "take the median of their column: 'with gaps' (2)." in " ".join(capsys.readouterr().out.split())
+    assert len(pd.read_csv(out / "predictions.csv")) == 40
+
+
+def test_a_mixed_table_gives_the_same_labels_when_predicted(tmp_path, out, capsys):
+    frame, _ = mixed()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    new = frame.drop(columns="kind").iloc[20:].copy()
+    new["colour"] = new["colour"].fillna("green")  # never seen
+    new.to_parquet(tmp_path / "new.parquet")
+    assert run("predict", out, tmp_path / "new.parquet", "-o", tmp_path / "labels.csv") == 0
+    assert set(pd.read_csv(tmp_path / "labels.csv")["label"]) <= {"rose", "tulip"}
+
+
+# predict
+
+
+@pytest.fixture
+def results(csv, out, capsys):
+    fit(csv, out)
+    capsys.readouterr()
+    return out
+
+
+def test_predict_on_the_fitted_table_agrees_with_fit(csv, results, tmp_path):
+    assert run("predict", results, csv, "-o", tmp_path / "labels.csv") == 0
+    fitted = pd.read_csv(results / "predictions.csv")
+    predicted = pd.read_csv(tmp_path / "labels.csv")
+    assert list(predicted) == ["row", "label", "confidence", "p(rose)", "p(tulip)"]
+    assert (predicted["label"] == fitted["label"]).mean() > 0.9
+
+
+def test_predict_gives_the_same_every_time_from_folder_or_file(csv, results, tmp_path):
+    assert run("predict", results, csv, "-o", tmp_path / "one.csv") == 0
+    assert run("predict", results / "model.npz", csv, "-o", tmp_path / "deep" / "er" / "two.csv") == 0
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "deep" / "er" / "two.csv").read_bytes()
+
+
+def test_predict_gives_what_the_estimator_gives(csv, results, tmp_path):
+    from pglearn.estimators.table_model import TableModel
+
+    assert run("predict", results, csv, "-o", tmp_path / "labels.csv") == 0
+    expected = TableModel.load(results / "model.npz").predict_proba(rows()[0].drop(columns="kind"))
+    written = pd.read_csv(tmp_path / "labels.csv")[["p(rose)", "p(tulip)"]].to_numpy()
+    np.testing.assert_allclose(written, expected, atol=1e-6)
+
+
+def test_predict_prints_a_table_when_there_is_nowhere_to_write(csv, results, tmp_path, capsys):
+    assert run("predict", results, csv, "-o", tmp_path / "labels.csv") == 0
+    assert "Labels of 40 rows" in capsys.readouterr().out
+    assert run("predict", results, csv) == 0
+    assert capsys.readouterr().out == (tmp_path / "labels.csv").read_text()
+
+
+def test_predict_minds_neither_the_target_nor_the_order_of_columns(csv, results, tmp_path, capsys):
+    frame, _ = rows()
+    frame[["width", "height"]].assign(extra="x").to_csv(tmp_path / "other.csv", index=False)
+    assert run("predict", results, csv) == 0
+    expected = capsys.readouterr().out
+    assert run("predict", results, tmp_path / "other.csv") == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_reader_that_goes_away_is_no_error_to_speak_of(csv, results):
+    code = "import sys; from pglearn.cli import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "predict", str(results), str(csv)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    error = process.stderr.read().decode()
+    process.stderr.close()
+    process.wait(60)
+    assert error == ""
+    assert process.returncode == 141  # what a shell says of a program that wrote to a closed pipe
+
+
+# What a person reads
+
+
+def test_the_summary_names_what_was_done_and_where_it_is(csv, out, capsys):
+    fit(csv, out)
+    printed = capsys.readouterr().out
+    assert "Labelled 28 rows from 12 given labels of 2 classes" in printed
+    for name in ("predictions.csv", "feature_weights.csv", "model.npz", "events.jsonl"):
+        assert name in printed
+
+
+def test_the_summary_says_how_labels_were_hidden(csv, out, capsys):
+    fit(csv, out)
+    assert "each hidden in turn" in " ".join(capsys.readouterr().out.split())
+    fit(csv, out, "--validation", "holdout")
+    assert "each hidden in turn" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_paths_are_printed_whole_so_that_they_can_be_copied(csv, tmp_path, capsys):
+    out = tmp_path / "a-rather-long-name-of-a-folder-as-people-have-them" / "and-another-one-below-it-to-be-sure"
+    fit(csv, out)
+    printed = capsys.readouterr().out
+    for name in ("predictions.csv", "feature_weights.csv", "model.npz", "events.jsonl"):
+        assert str(out / name) in printed
+
+
+def test_a_search_out_of_time_says_so(csv, out, capsys):
+    fit(csv, out, "--max-time", "0.000001")
+    assert "The search was out of time: this is the best found so far." in " ".join(capsys.readouterr().out.split())
+    assert len(pd.read_csv(out / "predictions.csv")) == 40
+
+
+def test_rows_that_no_label_reaches_are_counted(tmp_path, out, capsys):
+    frame, _ = rows(50)
+    frame.loc[20:, ["height", "width"]] += 1e4
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    predictions = pd.read_csv(out / "predictions.csv")
+    assert (predictions["source"][20:] == "unreached").all()
+    assert "No label reaches 30 of them" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_table_without_a_row_to_label_is_fitted_all_the_same(tmp_path, out, capsys):
+    frame, kinds = rows()
+    frame.assign(kind=kinds).to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    assert "Labelled 0 rows from 40 given labels" in capsys.readouterr().out
+
+
+STRANGE = ["[bold]x[/]", "=1+1", "[/]", "<b>&amp;</b>", ":smile:", "[link=http://a.b]c", "\\", "größe", "x=1"]
+
+
+def test_strange_names_of_columns_are_printed_as_they_are(tmp_path, out, capsys):
+    rng = np.random.default_rng(0)
+    frame, _ = rows()
+    for name in STRANGE:
+        frame[name] = rng.normal(size=40)
+    frame[["kind", *STRANGE[:6]]].to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    printed = capsys.readouterr().out
+    for name in STRANGE[:6]:
+        assert name in printed
+    assert sorted(pd.read_csv(out / "feature_weights.csv")["column"]) == sorted(STRANGE[:6])
+    frame[["kind", *STRANGE[6:]]].to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    printed = capsys.readouterr().out
+    for name in STRANGE[6:]:
+        assert name in printed
+
+
+def test_strange_names_of_classes_go_through(tmp_path, out, capsys):
+    frame, _ = rows()
+    names = {"rose": "[bold]x[/]", "tulip": "=1+1"}
+    frame.assign(kind=frame["kind"].map(names)).to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    assert set(pd.read_csv(out / "predictions.csv")["label"]) == set(names.values())
+    capsys.readouterr()
+    assert run("predict", out, tmp_path / "t.csv") == 0
+    assert "p([bold]x[/])" in capsys.readouterr().out
+
+
+def test_a_strange_name_of_the_target_and_the_folder(tmp_path, capsys):
+    frame, _ = rows()
+    frame.rename(columns={"kind": "[bold]y[/]"}).to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "[red]:smile:"
+    fit(tmp_path / "t.csv", out, target="[bold]y[/]")
+    assert "[red]:smile:" in capsys.readouterr().out
+    assert run("predict", out, tmp_path / "t.csv") == 0
+
+
+def test_the_progress_bar_goes_to_stderr(csv, out, capsys):
+    assert run("fit", csv, "--target", "kind", "-o", out, *SEARCH[:-1]) == 0
+    printed, progress = capsys.readouterr()
+    assert "round 2/2" in progress
+    assert "best loss" in progress
+    assert "round" not in printed
+
+
+def test_quiet_prints_nothing_to_stderr(csv, out, capsys):
+    fit(csv, out)
+    assert capsys.readouterr().err == ""
+
+
+# The other commands
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["fit"], ["predict"], ["demo"]], ids=lambda command: " ".join(command) or "all"
+)
+def test_help(capsys, command):
+    with pytest.raises(SystemExit) as exit:
+        run(*command, "--help")
+    assert exit.value.code == 0
+    assert " ".join(["usage: pglearn", *command]) in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        run("--version")
+    assert capsys.readouterr().out == f"pglearn {pglearn.__version__}\n"
+
+
+def test_the_demonstration(tmp_path, capsys):
+    assert run("demo", "-o", tmp_path / "demo", "--budget", "1", "--candidates", "2", "--jobs", "1", "--quiet") == 0
+    printed = capsys.readouterr().out
+    assert "hidden labels" in printed
+    assert "LabelSpreading" in printed
+    accuracy = float(printed.split("pglearn  ")[1].split()[0])
+    assert accuracy > 0.9
+    assert len(pd.read_csv(tmp_path / "demo" / "predictions.csv")) == 1797
+    assert len(pd.read_csv(tmp_path / "demo" / "feature_weights.csv")) == 64
