@@ -139,11 +139,11 @@ def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options:
     from pglearn.files import writable_folder
     from pglearn.outputs import labelled_rows, write_table
     from pglearn.search import EventLog
-    from pglearn.summary import print_summary
+    from pglearn.summary import FILES, print_summary
 
     given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
     classifier = PGLearnClassifier(verbose=not options.quiet, **given)
-    folder = writable_folder(options.output)
+    folder = writable_folder(options.output, *FILES)
     with EventLog(folder / "events.jsonl") as log, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The search was interrupted")  # the summary says it
         model = TableModel.fitted(features, labels, target, classifier, listeners=(log,))

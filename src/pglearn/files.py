@@ -34,8 +34,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         Path(name).unlink(missing_ok=True)
 
 
-def writable_folder(folder: Path) -> Path:
-    """`folder`, made if need be, after trying to write into it."""
+def writable_folder(folder: Path, *names: str) -> Path:
+    """`folder`, made if need be, after trying to write into it; `names` are the files that will be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -44,4 +44,7 @@ def writable_folder(folder: Path) -> Path:
         raise OutputError(
             f"The output folder {folder} cannot be written ({error.strerror}): choose another with -o. Nothing was run."
         ) from error
+    for name in names:
+        if (folder / name).is_dir():
+            raise OutputError(f"{folder / name} is a folder, where a file is to be written: move it. Nothing was run.")
     return folder

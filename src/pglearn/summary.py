@@ -14,6 +14,7 @@ from pglearn.estimators.table_model import TableModel
 
 MOST_COLUMNS = 8
 DOUBTFUL = 0.5
+HIDDEN = {"loo": "each hidden in turn", "kfold": "one fold hidden at a time", "holdout": "one half hidden"}
 
 FILES = {
     "predictions.csv": "a label for every row",
@@ -24,7 +25,7 @@ FILES = {
 
 
 def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, folder: Path) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=True)
     classifier = model.classifier
     for note in model.encoder.notes_:
         console.print(f"[yellow]note[/] {escape(note)}")
@@ -35,7 +36,8 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     counts = rows["source"].value_counts()
     console.print(
         f"Labelled [bold]{len(rows) - counts['given']}[/] rows from {counts['given']} given labels of "
-        f"{len(classifier.classes_)} classes; accuracy on given labels, each hidden in turn: {_accuracy(model):.3f}."
+        f"{len(classifier.classes_)} classes; accuracy on given labels, "
+        f"{HIDDEN[classifier.validation]}: {_accuracy(model):.3f}."
     )
     if counts.get("unreached", 0):
         console.print(

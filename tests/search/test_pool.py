@@ -131,9 +131,16 @@ def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_
 def test_a_given_executor_that_breaks_is_not_replaced():
     with (
         process_pool(1) as executor,
-        pytest.raises(WorkerError, match=r"The given executor broke during the search .*start a new one and fit again"),
+        pytest.raises(WorkerError, match=r"The given executor does not work .*start a new one and fit again"),
         pool_of(KillsItsWorker(parent=os.getpid()), Workers.of(executor, 1)) as pool,
     ):
+        list(pool.run(candidates(), Stint(steps=1)))
+
+
+def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
+    executor = process_pool(1)
+    executor.shutdown()
+    with pytest.raises(WorkerError, match="start a new one"), pool_of(Fails(), Workers.of(executor, 1)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
 
 

@@ -37,7 +37,8 @@ def read(path: str | PathLike[str]) -> dict[str, Array]:
     if not path.is_file():
         raise ModelFileError(f"There is no model file {path}: fit a model first, or check the path.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # numpy leaves a file open that it cannot read
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (
         zipfile.BadZipFile,
@@ -48,6 +49,7 @@ def read(path: str | PathLike[str]) -> dict[str, Array]:
         KeyError,
         TypeError,
         AttributeError,
+        NotImplementedError,
     ) as error:
         raise ModelFileError(
             f"{path} is not a pglearn model or was cut short: copy it again or fit again ({error})."

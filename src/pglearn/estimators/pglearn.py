@@ -8,15 +8,14 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pglearn.engine import CPUEngine
-from pglearn.errors import InputError
-from pglearn.estimators import model_file
+from pglearn.errors import InputError, ModelFileError
+from pglearn.estimators import model_file, parameters
 from pglearn.estimators.members import Member, averaged, mean_graph
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import mean_distance
@@ -189,9 +188,10 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         listeners : tuple of callables
             Called with every event of the search, a dict (`pglearn.search.events`).
         """
-        problem, search, task, workers = self._prepared(X, y)
+        problem, scaling, search, task, workers = self._prepared(X, y)
         with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
             result = search.run(pool, (*shown, *listeners), **_about(problem))
+        self._scaling = scaling
         self.stop_reason_ = result.reason
         if result.reason == "interrupted":
             warnings.warn(
@@ -222,7 +222,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A model written by :meth:`save`: predicts the same."""
         return cls.from_arrays(model_file.read(path))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Problem, Search, Task, Workers]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Problem, Scaling, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
         if y is None:
             raise InputError(
@@ -233,34 +233,22 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         choice(self.selection, SELECTIONS, "selection")
         loss = choice(self.loss, LOSSES, "loss")()
         schedule = Schedule(self.budget, self.downsampling_rate, self.n_candidates)
-        _check_range("k_range", self.k_range, 1, "neighbours, at least 1")
-        _check_range("bandwidth_range", self.bandwidth_range, np.finfo(float).tiny, "mean distances, above 0")
-        for name in ("unit_steps", "unit_seconds", "max_time"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"{name}={value!r} must be above 0, or None.")
-        LGC(self.alpha)
-        workers = Workers.of(self.executor, effective_n_jobs(self.n_jobs))
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        k_range = parameters.whole_range("k_range", self.k_range, least=1)
+        bandwidth_range = parameters.positive_range("bandwidth_range", self.bandwidth_range)
+        parameters.check_whole("unit_steps", self.unit_steps, least=1)
+        parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
+        parameters.check_positive_or_none("max_time", self.max_time)
+        propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE)
+        workers = Workers.of(self.executor, parameters.processes(self.n_jobs))
+        seed = parameters.seed(self.random_state)
 
         X = _finite(self, validate_data(self, X, ensure_min_samples=2, **_AS_NUMBERS))
-        self._scaling = Scaling.for_points(X, self.scale)
-        problem = Problem.of(self._scaling.of(X), _one_column(y), validation=self.validation, seed=seed)
-        draws = Draws(
-            X.shape[1],
-            mean_distance(problem.X, seed),
-            (int(self.k_range[0]), int(self.k_range[1])),
-            (float(self.bandwidth_range[0]), float(self.bandwidth_range[1])),
-            seed,
-        )
+        scaling = Scaling.for_points(X, self.scale)
+        problem = Problem.of(scaling.of(X), _one_column(y), validation=self.validation, seed=seed)
+        draws = Draws(X.shape[1], mean_distance(problem.X, seed), k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
-        engine = CPUEngine(loss, LGC(self.alpha, tolerance=SEARCH_TOLERANCE))
-        return (
-            problem,
-            search,
-            Task(engine, Descent(Yardstick.of(loss, problem.scored_codes, problem.n_classes))),
-            workers,
-        )
+        yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
+        return problem, scaling, search, Task(CPUEngine(loss, propagation), Descent(yardstick)), workers
 
     def _answer(self, problem: Problem, result: SearchResult, chosen: list[Candidate]) -> None:
         engine = CPUEngine(propagation=LGC(self.alpha))
@@ -305,6 +293,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on."""
+        lacking = {"classes", "X", "k", "a", "F", "reached", "centre", "spread", "feature_names"} - set(state)
+        if lacking:
+            raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
         model = cls()
         model.classes_ = state["classes"]
         model._X = state["X"]
@@ -339,16 +330,6 @@ def _finite(estimator: Any, X: Array) -> Array:
             "fill or drop them first, for example with sklearn.impute.SimpleImputer or pglearn.TableEncoder."
         )
     return X
-
-
-def _check_range(name: str, value: Any, least: float, kind: str) -> None:
-    try:
-        low, high = value
-        good = least <= low <= high < np.inf
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise InputError(f"{name}={value!r} must be two numbers, low and high: {kind}, and low ≤ high.")
 
 
 def _about(problem: Problem) -> dict[str, int]:

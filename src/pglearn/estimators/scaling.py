@@ -22,7 +22,7 @@ class Scaling:
     def for_points(cls, X: Array, scale: str | bool) -> Scaling:
         if not isinstance(scale, (bool, np.bool_)) and scale != "auto":
             raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
-        if not (scale is True or (scale == "auto" and not on_common_scale(X))):
+        if not (not on_common_scale(X) if isinstance(scale, str) else scale):
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         spread = X.std(axis=0)
         return cls(X.mean(axis=0), np.where(spread > 0, spread, 1))

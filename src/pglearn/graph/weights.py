@@ -61,9 +61,13 @@ class Graph:
 def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
-    edges = Edges.between_neighbours(k_nearest(Z, k))
+    return graph_on_edges(Z, Edges.between_neighbours(k_nearest(Z, k)))
+
+
+def graph_on_edges(Z: Array, edges: Edges) -> Graph:
+    """Weights for given edges between scaled points."""
     log_w = -squared_distances(Z, Z, edges.i, edges.j)
-    return Graph(edges, log_w, _log_degrees(edges, log_w), X.dtype)
+    return Graph(edges, log_w, _log_degrees(edges, log_w), Z.dtype)
 
 
 def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:

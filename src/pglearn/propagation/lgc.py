@@ -47,7 +47,7 @@ class LGC:
     tolerance: float = 1e-12
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
+        if not (isinstance(self.alpha, (int, float, np.number)) and 0 < self.alpha < 1):
             raise InputError(f"alpha={self.alpha!r} is not between 0 and 1: the paper uses 0.99.")
         choice(self.solver, {"auto": None, **SOLVERS}, "solver")
 

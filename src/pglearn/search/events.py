@@ -13,7 +13,8 @@ Every record has `event`, `time` (seconds since the epoch) and the fields below.
 | round_ended          | round, best, loss, accuracy                                              |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
-`history` lists [step, loss, accuracy] since the candidate's last record.
+`history` lists [step, loss, accuracy] since the candidate's last record. A candidate that time did not suffice to look
+at has no record in that round.
 """
 
 from __future__ import annotations

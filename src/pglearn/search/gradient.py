@@ -39,8 +39,9 @@ class Descent:
     enough: float = 0.05
 
     def step(self, a: Array, dg_da: Array) -> Array:
-        rms = np.sqrt(np.mean(dg_da**2))
-        return np.asarray(np.maximum(a - self.rate * a.mean() / rms * dg_da, 0))
+        direction = dg_da / np.abs(dg_da).max()  # first, because the square of a very large or small one is no float
+        rms = np.sqrt(np.mean(direction**2))
+        return np.asarray(np.maximum(a - self.rate * a.mean() / rms * direction, 0))
 
     def converged(self, candidate: Candidate) -> bool:
         if candidate.dg_da is None or not candidate.dg_da.any():

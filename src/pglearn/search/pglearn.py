@@ -95,11 +95,9 @@ class Search:
         return result
 
     def _advanced(self, alive: list[Candidate], stint: Stint, pool: Pool, emit: Stream) -> list[Candidate]:
-        seen = {candidate.id: len(candidate.history) for candidate in alive}
-        advanced = []
+        told = {candidate.id: len(candidate.history) for candidate in alive}
 
-        def receive(candidate: Candidate) -> None:
-            advanced.append(candidate)
+        def tell(candidate: Candidate) -> None:
             emit(
                 "candidate_advanced",
                 candidate=candidate.id,
@@ -110,14 +108,18 @@ class Search:
                 accuracy=candidate.accuracy,
                 converged=candidate.converged,
                 failure=candidate.failure,
-                history=[list(entry) for entry in candidate.history[seen[candidate.id] :]],
+                history=[list(entry) for entry in candidate.history[told[candidate.id] :]],
             )
 
+        advanced = []
         for candidate in pool.run(alive, stint):
-            receive(candidate)
+            advanced.append(candidate)
+            if candidate.started:
+                tell(candidate)
         if not any(candidate.started for candidate in advanced):
             # Out of time before anything was looked at: an answer needs one look.
-            receive(pool.look_at(advanced.pop(0)))
+            advanced[0] = pool.look_at(advanced[0])
+            tell(advanced[0])
         return sorted(advanced, key=lambda candidate: candidate.id)
 
     def _stints(self) -> list[Stint]:

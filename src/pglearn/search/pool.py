@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -51,6 +51,10 @@ class Handle(Protocol):
         """Ask the workers to return after the step they are in."""
         ...
 
+    def undisturbed(self) -> AbstractContextManager[object]:
+        """In which a task runs."""
+        ...
+
 
 class InMemory:
     """For the same process."""
@@ -67,6 +71,9 @@ class InMemory:
 
     def stop(self) -> None:
         self._stop.set()
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def close(self) -> None:
         pass
@@ -94,6 +101,18 @@ class OnDisk:
     def stop(self) -> None:
         Path(self._file("running")).unlink(missing_ok=True)
 
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Ctrl-C reaches every process of the terminal; the search itself tells its workers when to stop."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -117,7 +136,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 def run_task(task: Task, handle: Handle, candidate: Candidate, stint: Stint) -> Candidate:
     """One candidate's stint, in whatever worker this is."""
-    with one_thread():
+    with handle.undisturbed(), one_thread():
         (candidate,) = advance(task.engine, handle.problem(), [candidate], task.descent, stint, handle.stopped)
     return candidate
 
@@ -165,20 +184,25 @@ class Pool:
             try:
                 executor = self._workers.executor()
                 futures = [executor.submit(run_task, self._task, self._handle, c, stint) for c in missing.values()]
+            except RuntimeError as error:  # broken, or shut down
+                self._give_up_on_a_given_executor(error)
+                continue
+            try:
                 for candidate in _results(futures):
                     del missing[candidate.id]
                     yield candidate
             except BrokenExecutor as error:
-                if not self._workers.renewable:
-                    raise WorkerError(
-                        f"The given executor broke during the search ({error}): start a new one and fit again."
-                    ) from error
+                self._give_up_on_a_given_executor(error)
             if not missing:
                 return
         raise WorkerError(
             f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
             "use fewer of them (n_jobs=1) or a smaller table."
         )
+
+    def _give_up_on_a_given_executor(self, error: RuntimeError) -> None:
+        if not self._workers.renewable:
+            raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
 
 def _results(futures: list[Future[Candidate]]) -> Iterator[Candidate]:
@@ -226,5 +250,5 @@ def _loky(n_jobs: int) -> Executor:
 
 
 def _leave_interrupts_alone() -> None:
-    # Ctrl-C reaches every process of the terminal; the search itself tells its workers when to stop.
+    # Between tasks as well: see OnDisk.undisturbed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -44,10 +44,7 @@ def array_names(d: int) -> list[str]:
 
 def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
     if issparse(X):
-        raise InputError(
-            "TableEncoder does not take sparse matrices. Give the sparse X to the classifier itself, "
-            "or make it dense with X.toarray()."
-        )
+        raise InputError("TableEncoder does not take sparse matrices. Make it dense with X.toarray().")
     array = np.asarray(X)
     if array.ndim != 2:
         raise InputError(
