@@ -138,7 +138,7 @@ def test_a_given_executor_that_breaks_is_not_replaced():
 
 
 def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
-    executor = process_pool(1)
+    executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(WorkerError, match="start a new one"), pool_of(Fails(), Workers.of(executor, 1)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
