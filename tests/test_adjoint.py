@@ -207,7 +207,7 @@ def test_both_forms_give_the_same_scores_and_factors(name):
     problem, propagation = example.problem(), LGC(MU)
     system = propagation.system(weighted_graph(example.X, example.a, example.k))
     by_label = module._by_label(problem, propagation, system)
-    by_fold = module._by_fold(problem, propagation, system, np.unique(problem.fold[problem.scored]))
+    by_fold = module._by_fold(problem, propagation, system)
     np.testing.assert_allclose(by_label.S, by_fold.S, rtol=1e-9, atol=1e-15)
     dg_dS = np.random.default_rng(0).normal(size=by_label.S.shape)
     symmetric = []

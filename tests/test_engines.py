@@ -51,11 +51,6 @@ def test_graph_is_the_oracles(engine):
         np.testing.assert_allclose(graph.P.toarray(), P, rtol=1e-9, atol=1e-300)
 
 
-def test_graph_has_the_precision_of_the_points(engine):
-    graph = engine.graph(problem_of(dtype=np.float32), population()[0])
-    assert graph.dtype == graph.P.dtype == np.float32
-
-
 # Propagation
 
 

@@ -44,7 +44,7 @@ def show(digits: Digits, model: TableModel) -> None:
     console = Console(highlight=False)
     ours = digits.accuracy(model.classifier.transduction_)
     console.print(f"\nAccuracy on the {digits.hidden.sum()} hidden labels:")
-    console.print(f"  [bold]pglearn                        {ours:.4f}[/]")
+    console.print(f"  [bold]{'pglearn':<34} {ours:.4f}[/]")
     for name, peer in {
         "LabelSpreading, its default (rbf)": LabelSpreading(),
         "LabelSpreading, kernel='knn'": LabelSpreading(kernel="knn"),

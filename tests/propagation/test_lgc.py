@@ -21,12 +21,12 @@ solvers = pytest.mark.parametrize("solver", ALL_SOLVERS)
 alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
 
 
-def graph_of(n=25, k=4, dtype=np.float64):
-    return weighted_graph(points(n).astype(dtype), np.full(4, 0.3), k)
+def graph_of(n=25, k=4):
+    return weighted_graph(points(n), np.full(4, 0.3), k)
 
 
-def one_hot(n=25, n_labels=8, n_classes=3, dtype=np.float64):
-    Y = np.zeros((n, n_classes), dtype=dtype)
+def one_hot(n=25, n_labels=8, n_classes=3):
+    Y = np.zeros((n, n_classes))
     Y[np.arange(n_labels), np.arange(n_labels) % n_classes] = 1
     return Y
 
@@ -142,18 +142,15 @@ def test_many_right_hand_sides_are_solved_as_if_alone(solver):
         np.testing.assert_allclose(together.F[:, c], alone, rtol=0, atol=1e-8 * np.linalg.norm(alone))
 
 
-@solvers
-@alphas
-def test_float32_converges_as_far_as_its_rounding_allows(solver, alpha):
-    graph, lgc = graph_of(dtype=np.float32), LGC(alpha, solver)
-    Y = one_hot(dtype=np.float32)
-    B = (lgc.source * Y).astype(np.float32)
-    solution = lgc.system(graph).solve(B)
-    assert solution.F.dtype == np.float32
-    assert solution.converged
-    assert true_residual(graph, alpha, B, solution.F) < 1e-4
-    exact = oracle.lgc(graph.P.toarray().astype(np.float64), Y, alpha)
-    np.testing.assert_allclose(solution.F, exact, rtol=0, atol=1e-4)
+def test_a_finer_system_is_the_dense_factor_while_that_is_small_and_the_finest_iteration_beyond(monkeypatch):
+    graph = graph_of()
+    assert LGC(0.9).system(graph).finer().lgc.solver == "cholesky"
+    monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 10)
+    finest = LGC(0.9).system(graph).finer()
+    assert (finest.lgc.solver, finest.lgc.tolerance) == ("cg", 1e-14)
+    assert finest.finer() is None
+    assert LGC(0.9, "cholesky").system(graph).finer() is None
+    assert LGC(0.9, "power").system(graph).finer() is None
 
 
 @solvers

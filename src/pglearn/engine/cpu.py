@@ -13,12 +13,12 @@ from pglearn.engine.scores import validation_scores
 from pglearn.graph import Graph, weighted_graph
 from pglearn.loss import Log, Loss, row_normalised
 from pglearn.problem import Problem
-from pglearn.propagation import LGC, Propagation, Solution
+from pglearn.propagation import LGC, Propagation, Solution, is_blurred
 
 
 @dataclass(frozen=True)
 class CPUEngine:
-    """One configuration after another, in the precision of the problem's X."""
+    """One configuration after another. Neighbours are found in the precision of X, everything else is float64."""
 
     loss: Loss = field(default_factory=Log)
     propagation: Propagation = field(default_factory=LGC)
@@ -27,9 +27,14 @@ class CPUEngine:
         return weighted_graph(problem.X, configuration.a, configuration.k, problem.centre)
 
     def propagate(self, problem: Problem, graph: Graph) -> Solution:
-        B = np.zeros((len(problem.X), problem.n_classes), dtype=graph.dtype)
+        B = np.zeros((len(problem.X), problem.n_classes))
         B[problem.labelled, problem.codes] = self.propagation.source
-        return self.propagation.system(graph).solve(B, rows=slice(None))
+        system = self.propagation.system(graph)
+        solution = system.solve(B)
+        if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / system.precision):
+            finer = system.finer()
+            return solution if finer is None else finer.solve(B)
+        return solution
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         return [self._evaluated(problem, configuration) for configuration in configurations]

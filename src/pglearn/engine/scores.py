@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pglearn.problem import Array, Problem
-from pglearn.propagation import Propagation, System
+from pglearn.propagation import Propagation, System, is_blurred
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,24 @@ class Scores:
 
 
 def validation_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    folds = np.unique(problem.fold[problem.scored])
-    if len(problem.labelled) <= 2 * len(folds) * problem.n_classes:
-        return _by_label(problem, propagation, system)
-    return _by_fold(problem, propagation, system, folds)
+    """Scores by whichever form has fewer columns, on a finer system where the first cannot resolve a row."""
+    folds = len(np.unique(problem.fold[problem.scored]))
+    form = _by_label if len(problem.labelled) <= 2 * folds * problem.n_classes else _by_fold
+    scores = form(problem, propagation, system)
+    if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
+        return form(problem, propagation, finer)
+    return scores
 
 
-def _by_fold(problem: Problem, propagation: Propagation, system: System, folds: Array) -> Scores:
+def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scores:
     n, c = len(problem.X), problem.n_classes
-    B = np.zeros((n, len(folds), c), dtype=problem.X.dtype)
+    folds = np.unique(problem.fold[problem.scored])
+    B = np.zeros((n, len(folds), c))
     for f, fold in enumerate(folds):
         shown = problem.fold != fold
         B[problem.labelled[shown], f, problem.codes[shown]] = propagation.source
     rows = problem.labelled[problem.scored]
-    solution = system.solve(B.reshape(n, -1), rows)
+    solution = system.solve(B.reshape(n, -1))
     F = solution.F
     columns = np.searchsorted(folds, problem.fold[problem.scored])
     S = F.reshape(B.shape)[rows, columns]
@@ -64,9 +68,9 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System, folds: 
 
 def _by_label(problem: Problem, propagation: Propagation, system: System) -> Scores:
     n, labels = len(problem.X), len(problem.labelled)
-    E = np.zeros((n, labels), dtype=problem.X.dtype)
+    E = np.zeros((n, labels))
     E[problem.labelled, np.arange(labels)] = 1
-    solution = system.solve(E, problem.labelled[problem.scored])
+    solution = system.solve(E)
     Z = solution.F
     weight = propagation.source * (problem.fold[problem.scored, None] != problem.fold)
     Y = problem.Y
@@ -76,7 +80,7 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
         dg_dH = np.zeros((labels, labels))
         dg_dH[problem.scored] = weight * (dg_dS @ Y.T)
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
-        return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
+        return Z @ ((dg_dH + dg_dH.T) / 2), Z
 
     # The errors of the columns are of either sign: their sum grows like the root of their number.
     return Scores(S, propagation.source * math.sqrt(labels) * solution.error / system.precision, factors)

@@ -26,7 +26,8 @@ from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws
 from pglearn.search.pool import Pool, Task, Workers
 
-SEARCH_TOLERANCE = 1e-8  # of the solves inside the search; the final labels are solved to LGC's own
+# A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
+SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 
 SELECTIONS: dict[str, Callable[[int], int]] = {
     "best": lambda survivors: 1,
@@ -238,7 +239,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters.check_whole("unit_steps", self.unit_steps, least=1)
         parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
         parameters.check_positive_or_none("max_time", self.max_time)
-        propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE)
+        propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION)
         workers = Workers.of(self.executor, parameters.processes(self.n_jobs))
         seed = parameters.seed(self.random_state)
 

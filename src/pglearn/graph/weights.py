@@ -28,18 +28,17 @@ BLOCK = 1 << 16  # numbers per gathered block of rows: two of them stay in a cor
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A weighted graph over n points. The logarithms are float64; P is in the precision of the points."""
+    """A weighted graph over n points, in float64 whatever the precision of the points."""
 
     edges: Edges
     log_w: Array
     log_d: Array
-    dtype: np.dtype[np.floating]
 
     @cached_property
     def p(self) -> Array:
         """P_ij on the edges."""
         e = self.edges
-        return np.exp(self.log_w - 0.5 * (self.log_d[e.i] + self.log_d[e.j])).astype(self.dtype, copy=False)
+        return np.asarray(np.exp(self.log_w - 0.5 * (self.log_d[e.i] + self.log_d[e.j])))
 
     @cached_property
     def P(self) -> sparse.csr_matrix:
@@ -67,7 +66,7 @@ def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> G
 def graph_on_edges(Z: Array, edges: Edges) -> Graph:
     """Weights for given edges between scaled points."""
     log_w = -squared_distances(Z, Z, edges.i, edges.j)
-    return Graph(edges, log_w, _log_degrees(edges, log_w), Z.dtype)
+    return Graph(edges, log_w, _log_degrees(edges, log_w))
 
 
 def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:

@@ -33,16 +33,21 @@ class System(Protocol):
 
     @property
     def precision(self) -> float:
-        """Relative accuracy that is aimed at for rows whose own size counts."""
+        """Relative accuracy that is wanted of rows which will be normalised, where small ones count like large ones."""
         ...
 
-    def solve(self, B: Array, rows: Array | slice | None = None) -> Solution:
-        """F with M F = B, column by column.
-
-        `rows` will be normalised, so that small ones count as much as large ones: where that is possible, they are
-        solved to `precision` relative to their own size.
-        """
+    def solve(self, B: Array) -> Solution:
+        """F with M F = B, column by column."""
         ...
+
+    def finer(self) -> System | None:
+        """A system that resolves smaller rows, where there is one."""
+        ...
+
+
+def is_blurred(sums: Array, least: float) -> bool:
+    """Whether a solve left rows that are reached, but by too little to be told from its error."""
+    return bool(((sums != 0) & (sums <= least)).any())
 
 
 class Propagation(Protocol):

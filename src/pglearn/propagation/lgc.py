@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
@@ -24,6 +24,7 @@ from pglearn.problem import Array, choice
 from pglearn.propagation.base import Solution
 
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
+FINEST = 1e-14  # tolerance that rounding allows
 BATCH = 64  # right-hand sides that conjugate gradients move together
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
 
@@ -39,12 +40,16 @@ class LGC:
     solver : {"auto", "power", "cg", "cholesky"}
         `auto` factors small systems and takes conjugate gradients for the others.
     tolerance : float
-        Largest relative residual of a solve; in float32 no smaller than its rounding allows.
+        Largest relative residual of a solve.
+    precision : float
+        Relative accuracy wanted of rows that will be normalised. An iterative solve is accurate relative to the largest
+        rows; `finer` is asked for where others need more.
     """
 
     alpha: float = 0.99
     solver: str = "auto"
     tolerance: float = 1e-12
+    precision: float = 1e-6
 
     def __post_init__(self) -> None:
         if not (isinstance(self.alpha, (int, float, np.number)) and 0 < self.alpha < 1):
@@ -71,27 +76,24 @@ class LGCSystem:
     lgc: LGC
     _factor: tuple[Array, bool] | None = field(default=None, repr=False)
 
-    def solve(self, B: Array, rows: Array | slice | None = None) -> Solution:
-        if self.lgc.solver != "auto":
-            return self._solved(self.lgc.solver, B)
-        solution = self._solved(self._best_solver(B), B)
-        if rows is not None and solution.error > 0 and len(B) <= DENSE_LIMIT:
-            sums = np.abs(solution.F[rows]).sum(axis=1)
-            if (sums < B.shape[1] * solution.error / self.precision).any():
-                # Conjugate gradients are accurate relative to the largest rows, and some of these are far smaller.
-                return self._solved("cholesky", B)
-        return solution
+    @property
+    def precision(self) -> float:
+        return self.lgc.precision
 
-    def _solved(self, solver: str, B: Array) -> Solution:
+    def solve(self, B: Array) -> Solution:
+        solver = self._best_solver(B) if self.lgc.solver == "auto" else self.lgc.solver
         F, iterations = SOLVERS[solver](self, B)
         residual, worst = self._residual(B, F)
         # ‖F − F*‖ ≤ ‖B − MF‖ / (1−μ), the smallest eigenvalue of M.
         error = 0.0 if solver == "cholesky" else worst / (1 - self.lgc.alpha)
-        return Solution(F, iterations, residual, residual <= self.tolerance, error)
+        return Solution(F, iterations, residual, residual <= self.lgc.tolerance, error)
 
-    @property
-    def precision(self) -> float:
-        return math.sqrt(self.tolerance)
+    def finer(self) -> LGCSystem | None:
+        if self.lgc.solver == "auto" and self.graph.edges.n <= DENSE_LIMIT:
+            return LGCSystem(self.graph, replace(self.lgc, solver="cholesky"))
+        if self.lgc.solver in ("auto", "cg") and self.lgc.tolerance > FINEST:
+            return LGCSystem(self.graph, replace(self.lgc, solver="cg", tolerance=FINEST))
+        return None
 
     def _residual(self, B: Array, F: Array) -> tuple[float, float]:
         """max over columns of ‖B − MF‖ / ‖B‖ and of ‖B − MF‖; for a column of zeros they are the same."""
@@ -103,11 +105,6 @@ class LGCSystem:
             relative = np.append(relative, error / np.where(scale > 0, scale, 1))
             absolute = np.append(absolute, error)
         return float(relative.max()), float(absolute.max())  # NaN if any is
-
-    @property
-    def tolerance(self) -> float:
-        # ‖F‖ is up to ‖B‖/(1−μ), and so is rounding: 200 ulps is what every solver reaches.
-        return max(self.lgc.tolerance, 200 * float(np.finfo(self.graph.dtype).eps))
 
     @property
     def factor(self) -> tuple[Array, bool]:
@@ -134,7 +131,7 @@ def power(system: LGCSystem, B: Array) -> tuple[Array, int]:
     """F ← μPF + B. What a step changes is the residual before it."""
     P, mu, goal = system.graph.P, system.lgc.alpha, _goal(system, B)
     # In exact arithmetic the error is below the tolerance after this many steps; twice that is for rounding.
-    most = 2 * math.ceil(math.log(system.tolerance) / math.log(mu))
+    most = 2 * math.ceil(math.log(system.lgc.tolerance) / math.log(mu))
     F, iterations = B.copy(), 0
     while iterations < most:
         change = mu * (P @ F)
@@ -183,12 +180,12 @@ def _conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
 
 def _goal(system: LGCSystem, B: Array) -> Array:
     # Rounding makes the recurrence drift from the true residual: aim a little below what was asked for.
-    return np.asarray(0.5 * system.tolerance * _norms(B))
+    return np.asarray(0.5 * system.lgc.tolerance * _norms(B))
 
 
 def _norms(B: Array) -> Array:
     # Scaled before it is squared: the adjoint of a row that is barely reached may be too large for that.
-    peak = np.abs(B).max(axis=0, initial=0).astype(np.float64)
+    peak = np.abs(B).max(axis=0, initial=0)
     scaled = B / np.where(peak > 0, peak, 1)
     return np.asarray(peak * np.sqrt(np.einsum("nc,nc->c", scaled, scaled)))
 
