@@ -9,7 +9,8 @@ import numpy as np
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES
-from pglearn.problem import Array, Problem, choice
+from pglearn.parameters import choice
+from pglearn.problem import Array, Problem
 from pglearn.propagation import PROPAGATIONS
 
 

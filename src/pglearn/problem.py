@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pglearn.errors import InputError
+from pglearn.parameters import choice
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -133,14 +134,6 @@ def label_array(y: Any) -> Array:
     if type(dtype).__module__.startswith("pandas"):
         y = y.astype(object)
     return np.asarray(y)
-
-
-def choice(name: object, options: dict[str, Any], parameter: str) -> Any:
-    """The option called `name`, or a sentence that lists what there is."""
-    if not isinstance(name, str) or name not in options:
-        known = ", ".join(repr(option) for option in options)
-        raise InputError(f"{parameter}={name!r} is not known: choose one of {known}.")
-    return options[name]
 
 
 def _missing(y: Array) -> Array:

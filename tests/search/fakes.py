@@ -40,6 +40,8 @@ def small_search(max_time: float | None = None) -> Search:
 class Fake:
     """An engine of one configuration at a time; subclasses say what a configuration is worth."""
 
+    together = 1
+
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         return [self.judged(problem, configuration) for configuration in configurations]
 

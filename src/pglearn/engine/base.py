@@ -34,6 +34,11 @@ class Evaluation:
 class Engine(Protocol):
     """Graph, labels and gradient of configurations."""
 
+    @property
+    def together(self) -> int | None:
+        """How many configurations it is best given at once; None for all there are."""
+        ...
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The weighted graph of a configuration."""
         ...

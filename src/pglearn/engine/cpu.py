@@ -23,6 +23,10 @@ class CPUEngine:
     loss: Loss = field(default_factory=Log)
     propagation: Propagation = field(default_factory=LGC)
 
+    @property
+    def together(self) -> int | None:
+        return 1
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         return weighted_graph(problem.X, configuration.a, configuration.k, problem.centre)
 

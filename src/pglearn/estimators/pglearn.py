@@ -13,14 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pglearn import parameters
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, ModelFileError
-from pglearn.estimators import model_file, parameters
+from pglearn.estimators import model_file
 from pglearn.estimators.members import Member, averaged, mean_graph
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import mean_distance
 from pglearn.loss import LOSSES, Yardstick
-from pglearn.problem import Array, Problem, choice
+from pglearn.parameters import choice
+from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws

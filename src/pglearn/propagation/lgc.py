@@ -20,7 +20,8 @@ from scipy import linalg
 
 from pglearn.errors import InputError
 from pglearn.graph import Graph
-from pglearn.problem import Array, choice
+from pglearn.parameters import choice
+from pglearn.problem import Array
 from pglearn.propagation.base import Solution
 
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64

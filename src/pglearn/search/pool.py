@@ -134,11 +134,10 @@ def one_thread() -> AbstractContextManager[object]:
     return limit
 
 
-def run_task(task: Task, handle: Handle, candidate: Candidate, stint: Stint) -> Candidate:
-    """One candidate's stint, in whatever worker this is."""
+def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
+    """A stint of some candidates, side by side, in whatever worker this is."""
     with handle.undisturbed(), one_thread():
-        (candidate,) = advance(task.engine, handle.problem(), [candidate], task.descent, stint, handle.stopped)
-    return candidate
+        return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
 
 
 class Pool:
@@ -171,19 +170,21 @@ class Pool:
 
     def look_at(self, candidate: Candidate) -> Candidate:
         """Evaluate one candidate here and now, stopped or not."""
-        return run_task(self._task, InMemory(self._problem), candidate, Stint(steps=0))
+        (candidate,) = run_task(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
+        return candidate
 
     def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Candidate]:
         """The candidates after their stint, as they come in."""
         if self._workers.executor is None:
-            for candidate in candidates:
-                yield run_task(self._task, self._handle, candidate, stint)
+            for group in self._groups(candidates):
+                yield from run_task(self._task, self._handle, group, stint)
             return
         missing = {candidate.id: candidate for candidate in candidates}
         for _ in range(TRIES):
             try:
                 executor = self._workers.executor()
-                futures = [executor.submit(run_task, self._task, self._handle, c, stint) for c in missing.values()]
+                groups = self._groups(list(missing.values()))
+                futures = [executor.submit(run_task, self._task, self._handle, group, stint) for group in groups]
             except RuntimeError as error:  # broken, or shut down
                 self._give_up_on_a_given_executor(error)
                 continue
@@ -200,17 +201,21 @@ class Pool:
             "use fewer of them (n_jobs=1) or a smaller table."
         )
 
+    def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+        size = self._task.engine.together or len(candidates)
+        return [list(candidates[start : start + size]) for start in range(0, len(candidates), size)]
+
     def _give_up_on_a_given_executor(self, error: RuntimeError) -> None:
         if not self._workers.renewable:
             raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
 
-def _results(futures: list[Future[Candidate]]) -> Iterator[Candidate]:
+def _results(futures: list[Future[list[Candidate]]]) -> Iterator[Candidate]:
     """Results as they complete; those that came before workers died are given out before the error is."""
     broken: BrokenExecutor | None = None
     for future in as_completed(futures):
         try:
-            yield future.result()
+            yield from future.result()
         except BrokenExecutor as error:
             broken = error
     if broken is not None:

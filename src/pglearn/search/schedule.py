@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pglearn.errors import InputError
+from pglearn.parameters import check_whole
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Schedule:
     population: int
 
     def __post_init__(self) -> None:
-        _check_whole("budget", self.budget, 1, "it is the number of units (B) a candidate may run")
-        _check_whole("downsampling_rate", self.rate, 2, "of that many candidates (r) one survives an elimination")
-        _check_whole("n_candidates", self.population, 1, "it is the number of candidates (T) alive at a time")
+        check_whole("budget", self.budget, 1, "it is the number of units (B) a candidate may run")
+        check_whole("downsampling_rate", self.rate, 2, "of that many candidates (r) one survives an elimination")
+        check_whole("n_candidates", self.population, 1, "it is the number of candidates (T) alive at a time")
         if self.population < self.rate:
             raise InputError(
                 f"n_candidates={self.population} is less than downsampling_rate={self.rate}, so none would survive an "
@@ -68,8 +69,3 @@ class Schedule:
         """Gradient steps per round; together B·unit_steps, whatever the roundings on the way."""
         ends = [int(milestone * unit_steps) for milestone in self.milestones]
         return [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-
-
-def _check_whole(name: str, value: object, least: int, meaning: str) -> None:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:  # type: ignore[operator]
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}: {meaning}.")

@@ -12,9 +12,17 @@ from sklearn.utils import check_random_state
 from pglearn.errors import InputError
 
 
-def check_whole(name: str, value: Any, least: int) -> None:
+def choice(name: object, options: dict[str, Any], parameter: str) -> Any:
+    """The option called `name`, or a sentence that lists what there is."""
+    if not isinstance(name, str) or name not in options:
+        known = ", ".join(repr(option) for option in options)
+        raise InputError(f"{parameter}={name!r} is not known: choose one of {known}.")
+    return options[name]
+
+
+def check_whole(name: str, value: Any, least: int, meaning: str = "") -> None:
     if not (_is_whole(value) and value >= least):
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}{meaning and f': {meaning}'}.")
 
 
 def check_positive_or_none(name: str, value: Any) -> None:
