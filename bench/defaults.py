@@ -2,7 +2,7 @@
 
 Every start of every split is followed for the whole budget, with its validation loss and, kept apart, its test
 accuracy. The default schedule is then played on the recorded losses for each value of `enough`, which needs no further
-fits. Test accuracy never enters a search. The last column says what each data set would get from the setting that is
+fits. Test accuracy never enters a search. The last rows say what each data set would get from the setting that is
 best on the *other* data sets.
 
     python bench/defaults.py --rates 0.25 0.5 0.7          # hours on two cores
@@ -57,17 +57,14 @@ def main() -> None:
         sets = [load(name, data_folder(options.data)) for name in options.sets]
         if None in sets:
             parser.error("the published data sets are not in that folder; --quick needs none")
-    table = {
-        (rate, enough): [np.mean([played(paths, enough) for paths in runs]) for runs in per_set]
-        for rate in options.rates
-        for per_set in [
-            [
-                Parallel(options.jobs)(delayed(paths)(data, split, rate) for split in range(options.splits))
-                for data in sets
-            ]
+    table = {}
+    for rate in options.rates:
+        runs = [
+            Parallel(options.jobs)(delayed(paths)(data, split, rate) for split in range(options.splits))
+            for data in sets
         ]
-        for enough in ENOUGH
-    }
+        for enough in ENOUGH:
+            table[rate, enough] = [np.mean([played(path, enough) for path in of_set]) for of_set in runs]
     figures = []
     for (rate, enough), accuracies in table.items():
         row = "  ".join(f"{accuracy:.4f}" for accuracy in accuracies)

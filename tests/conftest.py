@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
+
 import pytest
 from hypothesis import settings
 
@@ -11,8 +14,15 @@ from pglearn.engine import CPUEngine
 settings.register_profile("pglearn", deadline=None, derandomize=True)
 settings.load_profile("pglearn")
 
+# Extras that this run must have, installed by scripts/test: a stranger's run pulls no torch.
+EXTRAS = os.environ.get("PGLEARN_TEST_EXTRAS", "").split()
+
 # name → factory taking (loss, propagation); an engine is under the whole contract once it is named here.
 ENGINES = {"cpu": CPUEngine}
+if "torch" in EXTRAS:
+    from pglearn.engine.torch import TorchEngine
+
+    ENGINES["torch"] = partial(TorchEngine, dtype="float64")
 
 
 @pytest.fixture(params=ENGINES)

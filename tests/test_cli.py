@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -12,6 +14,9 @@ import pytest
 
 import pglearn
 from pglearn import cli
+from pglearn.cli import main
+from pglearn.errors import OutputError
+from pglearn.files import whole_file
 from pglearn.search import Schedule
 
 SEARCH = ["--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet"]
@@ -81,7 +86,9 @@ def test_a_given_label_stays_even_where_the_graph_disagrees(tmp_path, out, capsy
     first = pd.read_csv(out / "predictions.csv").iloc[0]
     assert (first["label"], first["source"]) == ("tulip", "given")
     assert first["confidence"] < 0.5
-    assert "The graph doubts 1 given labels (rows 0, …)" in " ".join(capsys.readouterr().out.split())
+    assert "The graph doubts 1 of the given labels, first rows 0: look again." in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_feature_weights_have_a_row_per_column_and_shares_that_sum_to_one(csv, out):
@@ -418,3 +425,24 @@ def test_the_demonstration(tmp_path, capsys):
     assert accuracy > 0.9
     assert len(pd.read_csv(tmp_path / "demo" / "predictions.csv")) == 1797
     assert len(pd.read_csv(tmp_path / "demo" / "feature_weights.csv")) == 64
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["predict", str(tmp_path), "nowhere.csv", "-o", str(tmp_path / "pipe")]) == 2
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_file_keeps_its_place_behind_a_link(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    with whole_file(tmp_path / "link.txt") as file:
+        file.write(b"new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_what_is_no_ordinary_file_is_not_written(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OutputError, match="not an ordinary file"), whole_file(tmp_path / "pipe"):
+        pass

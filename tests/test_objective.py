@@ -70,7 +70,7 @@ def test_weights_are_one_finite_number_of_zero_or_more_per_column(a):
 
 @pytest.mark.parametrize("k", [0, -3])
 def test_k_is_one_or_more(k):
-    with pytest.raises(InputError, match=rf"^k={k} is no number of neighbours: take 1 or more\.$"):
+    with pytest.raises(InputError, match=rf"^k={k} must be a whole number of at least 1\.$"):
         pglearn.loss_and_gradient(X, Y, a=A, k=k)
 
 

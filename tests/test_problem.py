@@ -132,7 +132,10 @@ def test_minus_one_and_nan_make_the_same_problem():
 
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_no_labelled_row_is_an_error(validation):
-    text = "No row is labelled: give at least two rows of each class a label and mark the others -1 (or None)."
+    text = (
+        "No row is labelled: give at least two rows of each class a label and leave the others unlabelled "
+        "(blank in a table, -1 or None in Python)."
+    )
     for y in ([-1, -1], [None, None], [NAN, NAN]):
         with pytest.raises(InputError, match=sentence(text)):
             problem_of(y, validation)

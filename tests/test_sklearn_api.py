@@ -19,6 +19,8 @@ from sklearn.utils.estimator_checks import check_classifiers_classes, estimator_
 
 import pglearn
 from pglearn import PGLearnClassifier, TableEncoder
+from pglearn.errors import InputError
+from pglearn.estimators.members import averaged
 
 QUICK = {"budget": 2, "n_candidates": 2, "random_state": 0}
 
@@ -466,3 +468,52 @@ def test_importing_the_package_imports_nothing_heavy():
     code = f"import sys, pglearn; print([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("scale", ["auto", True, False])
+@pytest.mark.parametrize("exponent", [-1000, -520, 500, 1000])
+def test_the_unit_of_the_features_does_not_matter(scale, exponent):
+    X, y, _ = blobs()
+    plain, scaled = quick(scale=scale).fit(X, y), quick(scale=scale).fit(X * 2.0**exponent, y)
+    np.testing.assert_array_equal(scaled.transduction_, plain.transduction_)
+    np.testing.assert_allclose(scaled.predict_proba(X * 2.0**exponent), plain.predict_proba(X), rtol=1e-6)
+
+
+def test_prediction_and_transduction_leave_out_members_that_do_not_reach_a_row():
+    half = np.array([[0.9, 0.1], [0.0, 0.0]])
+    probabilities, unreached = averaged([half, np.array([[0.5, 0.5], [0.2, 0.8]])], np.array([0.3, 0.7]))
+    np.testing.assert_allclose(probabilities, [[0.7, 0.3], [0.2, 0.8]])
+    assert not unreached.any()
+    probabilities, unreached = averaged([half], np.array([0.3, 0.7]))
+    np.testing.assert_allclose(probabilities, [[0.9, 0.1], [0.3, 0.7]])
+    assert unreached.tolist() == [False, True]
+
+
+def test_a_loaded_model_has_the_parameters_and_labels_of_the_saved_one(tmp_path):
+    X, y, _ = blobs()
+    model = quick(loss="ranking", alpha=0.95).fit(X, y)
+    model.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transduction_, model.transduction_)
+    np.testing.assert_array_equal(loaded.feature_weights_, model.feature_weights_)
+
+
+def test_text_among_the_features_names_the_column_and_the_encoder():
+    X, y, _ = blobs()
+    frame = pd.DataFrame(X).assign(colour="red")
+    frame.columns = [str(name) for name in frame.columns]
+    with pytest.raises(InputError, match=r"column colour holds text .*TableEncoder"):
+        quick().fit(frame, y)
+
+
+def test_a_single_row_is_refused_with_a_sentence():
+    with pytest.raises(InputError, match="single row"):
+        quick().fit([[1.0, 2.0]], [0])
+
+
+def test_gaps_that_numpy_turned_into_text_are_refused():
+    X, _, _ = blobs()
+    y = np.array(["a", "b", np.nan] * (len(X) // 3) + ["a"] * (len(X) % 3))
+    with pytest.raises(InputError, match="use None for them"):
+        quick().fit(X, y)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pglearn.estimators import PGLearnClassifier
-from pglearn.objective import loss_and_gradient
-
 if TYPE_CHECKING:
+    from pglearn.estimators import PGLearnClassifier
+    from pglearn.objective import loss_and_gradient
     from pglearn.tables.encode import TableEncoder
 
 __version__ = "0.1.0"
 
 __all__ = ["PGLearnClassifier", "TableEncoder", "__version__", "loss_and_gradient"]
 
+# Loaded when first asked for: `pglearn --help` should not wait for scikit-learn, nor arrays for pandas.
+_HOMES = {
+    "PGLearnClassifier": "pglearn.estimators",
+    "TableEncoder": "pglearn.tables.encode",
+    "loss_and_gradient": "pglearn.objective",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # The encoder needs pandas, which an import for arrays alone should not wait for.
-    if name == "TableEncoder":
-        from pglearn.tables.encode import TableEncoder
-
-        return TableEncoder
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'pglearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
 from pglearn.errors import PGLearnError
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `pglearn` command; returns the exit code."""
     options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         code: int = options.command(options)
         return code
@@ -31,8 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("pglearn: stopped by Ctrl-C before there was an answer.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader (head, say) has gone: nothing to tell anyone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (head, say) has gone
         return 141
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)  # so that workers and temporary files are cleaned up
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,9 +82,10 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power or exponential")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
+    group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
     group.add_argument(
-        "--jobs", type=int, default=-1, dest="n_jobs", metavar="N", help="processes (default: all cores)"
+        "--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default: all cores)"
     )
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -89,6 +98,7 @@ SEARCH_OPTIONS = (
     "validation",
     "loss",
     "selection",
+    "engine",
     "max_time",
     "n_jobs",
     "random_state",
@@ -122,7 +132,7 @@ def _predict(options: argparse.Namespace) -> int:
     model = TableModel.load(path)
     table = read_table(options.table, model.target)
     if options.output is not None:
-        writable_folder(options.output.parent)
+        writable_folder(options.output.parent, options.output.name)
     rows = predicted_rows(model.classifier.classes_, model.predict_proba(table))
     if options.output is None:
         rows.to_csv(sys.stdout, index=False)
@@ -142,6 +152,8 @@ def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options:
     from pglearn.summary import FILES, print_summary
 
     given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
+    if options.engine != "torch":
+        given.setdefault("n_jobs", -1)
     classifier = PGLearnClassifier(verbose=not options.quiet, **given)
     folder = writable_folder(options.output, *FILES)
     with EventLog(folder / "events.jsonl") as log, warnings.catch_warnings():

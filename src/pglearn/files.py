@@ -15,6 +15,9 @@ from pglearn.errors import OutputError
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` when done; on an error `path` is as before."""
+    path = path.resolve()  # the file that a link points to, not the link
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is not an ordinary file: choose another name.")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:
@@ -24,9 +27,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp keeps files private; a result is an ordinary file
+        os.chmod(name, path.stat().st_mode if path.exists() else 0o644)  # mkstemp's are for nobody else to read
         os.replace(name, path)
     except OSError as error:
         raise OutputError(f"{path} could not be written ({error.strerror}): is the disk full?") from error
@@ -45,6 +46,6 @@ def writable_folder(folder: Path, *names: str) -> Path:
             f"The output folder {folder} cannot be written ({error.strerror}): choose another with -o. Nothing was run."
         ) from error
     for name in names:
-        if (folder / name).is_dir():
-            raise OutputError(f"{folder / name} is a folder, where a file is to be written: move it. Nothing was run.")
+        if (folder / name).exists() and not (folder / name).is_file():
+            raise OutputError(f"{folder / name} is not an ordinary file, and one is to be written there: move it.")
     return folder

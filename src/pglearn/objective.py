@@ -9,7 +9,7 @@ import numpy as np
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES
-from pglearn.parameters import choice
+from pglearn.parameters import check_whole, choice
 from pglearn.problem import Array, Problem
 from pglearn.propagation import PROPAGATIONS
 
@@ -75,7 +75,12 @@ def loss_and_gradient(
     """
     choice(engine, {"cpu": None}, "engine")
     choice(neighbors, {"auto": None, "exact": None}, "neighbors")
-    X = np.asarray(X, dtype=choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype"))
+    check_whole("k", k, least=1)
+    precision = choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype")
+    try:
+        X = np.asarray(X, dtype=precision)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X is no table of numbers ({error}): give a dense array of them.") from error
     if X.ndim != 2 or len(X) < 2:
         raise InputError(f"X has shape {X.shape}: give a table of at least two rows, one point per row.")
     if not np.isfinite(X).all():
@@ -83,8 +88,6 @@ def loss_and_gradient(
     a = np.asarray(a, dtype=np.float64)
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
-    if k < 1:
-        raise InputError(f"k={k} is no number of neighbours: take 1 or more.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
     objective = CPUEngine(choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha))
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])

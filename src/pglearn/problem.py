@@ -144,6 +144,11 @@ def _missing(y: Array) -> Array:
     if y.dtype == object:
         return np.array([_is_missing(value) for value in y], dtype=bool)
     if y.dtype.kind in "bSU":
+        if y.dtype.kind == "U" and np.isin(y, ["", "nan"]).any():
+            raise InputError(
+                "y has the labels '' or 'nan', which is what NumPy makes of gaps among strings: use None for them, in "
+                "a list or an array with dtype=object."
+            )
         return np.zeros(len(y), dtype=bool)
     raise InputError(f"y has type {y.dtype}, which is no label: use numbers or strings.")
 
@@ -169,7 +174,8 @@ def _kind(value: object) -> str:
 def _check_enough_labels(codes: Array, classes: Array) -> None:
     if len(codes) == 0:
         raise InputError(
-            "No row is labelled: give at least two rows of each class a label and mark the others -1 (or None)."
+            "No row is labelled: give at least two rows of each class a label and leave the others unlabelled "
+            "(blank in a table, -1 or None in Python)."
         )
     if len(classes) == 1:
         raise InputError(

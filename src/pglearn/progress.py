@@ -11,7 +11,6 @@ from rich.progress import (
     Progress,
     SpinnerColumn,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
@@ -29,12 +28,10 @@ def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...
     """A bar that fills as candidates use up their units, with the best loss so far."""
     columns = (
         SpinnerColumn(),
-        TextColumn("round {task.fields[round]}/{task.fields[rounds]}"),
-        BarColumn(),
+        TextColumn("{task.fields[engine]} · round {task.fields[round]}/{task.fields[rounds]}"),
+        BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
         TextColumn("{task.fields[best]}"),
     )
     with Progress(*columns, console=console or Console(stderr=True)) as progress:
@@ -46,7 +43,7 @@ class Bar:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._task = progress.add_task("search", round=0, rounds="?", best="", total=None)
+        self._task = progress.add_task("search", engine="", round=0, rounds="?", best="", total=None)
         self._units = 0.0  # units of the rounds before this one
         self._until = 0.0
         self._loss = float("inf")
@@ -55,13 +52,13 @@ class Bar:
         match event["event"]:
             case "search_started":
                 total = event["candidates"] * event["budget"]
-                self._progress.update(self._task, total=total, rounds=event["rounds"])
+                self._progress.update(self._task, total=total, rounds=event["rounds"], engine=event["engine"])
             case "round_started":
                 self._units, self._until = self._until, event["until"]
                 self._progress.update(self._task, round=event["round"] + 1)
             case "candidate_advanced":
                 if event["loss"] < self._loss:
                     self._loss = event["loss"]
-                    best = f"best loss {event['loss']:.4g}, validation accuracy {event['accuracy']:.3f}"
+                    best = f"best loss {event['loss']:.4g}"
                     self._progress.update(self._task, best=best)
                 self._progress.advance(self._task, self._until - self._units)

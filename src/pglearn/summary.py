@@ -30,24 +30,24 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     for note in model.encoder.notes_:
         console.print(f"[yellow]note[/] {escape(note)}")
     if classifier.stop_reason_ != "finished":
-        console.print(
-            f"[yellow]note[/] The search was {_ended(classifier.stop_reason_)}: this is the best found so far."
-        )
+        console.print(f"[yellow]note[/] The search was {classifier.stop_reason_}: this is the best found so far.")
     counts = rows["source"].value_counts()
     console.print(
         f"Labelled [bold]{len(rows) - counts['given']}[/] rows from {counts['given']} given labels of "
-        f"{len(classifier.classes_)} classes; accuracy on given labels, "
-        f"{HIDDEN[classifier.validation]}: {_accuracy(model):.3f}."
+        f"{len(classifier.classes_)} classes. Engine: {escape(classifier.engine_)}. Accuracy on given labels, "
+        f"{HIDDEN[classifier.validation]}: {_accuracy(model):.3f}, a little optimistic, since the search chose by it."
     )
     if counts.get("unreached", 0):
         console.print(
             f"[yellow]note[/] No label reaches {counts['unreached']} of them; they have the class shares of the "
-            "labels. Label one of each group, or allow more neighbours."
+            "labels. Label a row of each group that has none."
         )
     doubtful = rows[(rows["source"] == "given") & (rows["confidence"] < DOUBTFUL)]
     if len(doubtful):
         first = ", ".join(str(row) for row in doubtful["row"].head(5))
-        console.print(f"[yellow]note[/] The graph doubts {len(doubtful)} given labels (rows {first}, …): look again.")
+        console.print(
+            f"[yellow]note[/] The graph doubts {len(doubtful)} of the given labels, first rows {first}: look again."
+        )
     console.print(_weights_table(weights))
     for name, what in FILES.items():
         console.print(f"  {escape(str(folder / name))}  [dim]{what}[/]")
@@ -56,10 +56,6 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
 def _accuracy(model: TableModel) -> float:
     results = model.classifier.search_results_
     return float(np.mean(results["accuracy"][results["selected"]]))
-
-
-def _ended(reason: str) -> str:
-    return "interrupted" if reason == "interrupted" else "out of time"
 
 
 def _weights_table(weights: pd.DataFrame) -> Table:

@@ -19,7 +19,8 @@ from pglearn.loss import Yardstick
 from pglearn.problem import Problem
 from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Draws
-from pglearn.search.pool import Pool, Task, Workers
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import workers_for
 
 NEVER_ENOUGH = Descent(Yardstick(perfect=0.0, chance=1.0), enough=-np.inf)  # no loss is low enough to stop
 
@@ -149,7 +150,7 @@ class Fails(Fake):
 
 
 def serial_pool(engine: object, descent: Descent = NEVER_ENOUGH) -> Pool:
-    return Pool(small_problem(), Task(engine, descent), Workers.of("serial", 1))
+    return Pool(small_problem(), Task(engine, descent), workers_for("serial", 1))
 
 
 def worked_example(loss_of: Callable[[int], float], listeners: Iterable[Listener] = (), **options: Any) -> SearchResult:

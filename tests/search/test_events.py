@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,3 +162,9 @@ def test_a_log_that_hears_nothing_leaves_the_file_alone(tmp_path):
     with EventLog(path):
         pass
     assert path.read_text() == "an earlier log\n"
+
+
+def test_a_log_that_cannot_be_written_is_given_up_with_a_warning():
+    with EventLog(Path("/dev/full")) as log, pytest.warns(UserWarning, match="No space left.*the search goes on"):
+        log({"event": "a"})
+    log({"event": "b"})  # silently: it has been said

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
 
 import numpy as np
@@ -20,7 +17,6 @@ from tests.search.fakes import (
 
 from pglearn.errors import InputError
 from pglearn.search import Schedule, Search
-from pglearn.search.pglearn import interrupts_to
 
 
 def lives(result):
@@ -109,7 +105,7 @@ def test_a_converged_candidate_stays_in_the_race_without_taking_steps():
 
 
 def test_all_candidates_failing_is_an_error_that_says_what_to_try():
-    with pytest.raises(InputError, match=r"No candidate has a finite loss.* Try scale=True, or look for"):
+    with pytest.raises(InputError, match=r"No candidate has a finite loss: look for extreme values.* try scale=True"):
         worked_example(lambda k: float("nan"))
 
 
@@ -180,50 +176,3 @@ def test_a_search_stopped_at_once_looks_at_one_candidate():
         result = search.run(pool)
     assert result.reason == "interrupted"
     assert [c.best is not None for c in result.candidates].count(True) == 1
-
-
-# Ctrl-C
-
-
-@pytest.fixture
-def python_handles_interrupts():
-    """A test run in the background of a shell inherits that Ctrl-C is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("python_handles_interrupts")
-def test_the_first_interrupt_stops_and_the_second_interrupts():
-    stops = []
-    with interrupts_to(lambda: stops.append("stop")):
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stops == ["stop"]
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert stops == ["stop"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.usefixtures("python_handles_interrupts")
-def test_the_usual_handler_is_back_after_the_search():
-    with interrupts_to(lambda: None):
-        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_search_outside_the_main_thread_leaves_signals_alone():
-    results = []
-    thread = threading.Thread(target=lambda: results.append(worked_example(lambda k: k)))
-    thread.start()
-    thread.join(30)
-    assert results[0].reason == "finished"
-
-
-def test_a_process_that_ignores_interrupts_goes_on_ignoring_them():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with interrupts_to(lambda: None):
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from tests.search.fakes import (
     NEVER_ENOUGH,
+    Bowl,
     CountsThreads,
     Fails,
     KillsItsWorker,
@@ -26,7 +33,8 @@ from threadpoolctl import threadpool_limits
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Candidate, Stint
-from pglearn.search.pool import Pool, Task, Workers
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import workers_for
 
 
 def pool_of(engine, workers):
@@ -55,7 +63,7 @@ def process_pool(workers=2):
 
 @pytest.fixture(scope="module")
 def serial():
-    return searched(CPUEngine(), Workers.of("serial", 1))
+    return searched(CPUEngine(), workers_for("serial", 1))
 
 
 def assert_identical(result, other):
@@ -77,29 +85,29 @@ def assert_identical(result, other):
 
 @pytest.mark.parametrize(("name", "n_jobs"), [("threads", 1), ("threads", 3), ("loky", 1), ("loky", 2), (None, 2)])
 def test_a_named_executor_gives_what_the_serial_one_does(serial, name, n_jobs):
-    assert_identical(searched(CPUEngine(), Workers.of(name, n_jobs)), serial)
+    assert_identical(searched(CPUEngine(), workers_for(name, n_jobs)), serial)
 
 
 def test_given_threads_give_what_the_serial_search_does(serial):
     with ThreadPoolExecutor(2) as executor:
-        assert_identical(searched(CPUEngine(), Workers.of(executor, 1)), serial)
+        assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
 
 
 def test_given_processes_give_what_the_serial_search_does(serial):
     with process_pool() as executor:
-        assert_identical(searched(CPUEngine(), Workers.of(executor, 1)), serial)
+        assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
         assert executor.submit(os.getpid).result() != os.getpid()  # it is still ours to use
 
 
 def test_one_job_without_an_executor_is_serial():
-    assert Workers.of(None, 1).executor is None
-    assert Workers.of("serial", 8).executor is None
+    assert workers_for(None, 1).executor() is None
+    assert workers_for("serial", 8).executor() is None
 
 
 @pytest.mark.parametrize("executor", ["dask", 3, object])
 def test_an_unknown_executor_is_refused_with_a_sentence(executor):
     with pytest.raises(InputError, match=r"is not known: give a concurrent.futures.Executor, 'loky', 'threads' or"):
-        Workers.of(executor, 2)
+        workers_for(executor, 2)
 
 
 # Workers that die
@@ -108,14 +116,14 @@ def test_an_unknown_executor_is_refused_with_a_sentence(executor):
 def test_a_worker_killed_in_mid_task_costs_nothing_but_time(serial, tmp_path):
     marker = tmp_path / "killed once"
     engine = KillsItsWorker(parent=os.getpid(), marker=str(marker))
-    result = searched(engine, Workers.of("loky", 2))
+    result = searched(engine, workers_for("loky", 2))
     assert marker.exists()
     assert_identical(result, serial)
 
 
 def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
     engine = KillsItsWorker(parent=os.getpid(), marker=str(tmp_path / "killed once"))
-    with pool_of(engine, Workers.of("loky", 2)) as pool:
+    with pool_of(engine, workers_for("loky", 2)) as pool:
         back = [candidate.id for candidate in pool.run(candidates(), Stint(steps=1))]
     assert sorted(back) == [0, 1, 2, 3]
 
@@ -123,16 +131,16 @@ def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
 def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
     engine = KillsItsWorker(parent=os.getpid())
     sentence = r"Worker processes died 3 times in the same round.*use fewer of them \(n_jobs=1\) or a smaller table"
-    with pytest.raises(WorkerError, match=sentence), pool_of(engine, Workers.of("loky", 2)) as pool:
+    with pytest.raises(WorkerError, match=sentence), pool_of(engine, workers_for("loky", 2)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
-    assert_identical(searched(CPUEngine(), Workers.of("loky", 2)), serial)
+    assert_identical(searched(CPUEngine(), workers_for("loky", 2)), serial)
 
 
 def test_a_given_executor_that_breaks_is_not_replaced():
     with (
         process_pool(1) as executor,
         pytest.raises(WorkerError, match=r"The given executor does not work .*start a new one and fit again"),
-        pool_of(KillsItsWorker(parent=os.getpid()), Workers.of(executor, 1)) as pool,
+        pool_of(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1)) as pool,
     ):
         list(pool.run(candidates(), Stint(steps=1)))
 
@@ -140,13 +148,13 @@ def test_a_given_executor_that_breaks_is_not_replaced():
 def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(WorkerError, match="start a new one"), pool_of(Fails(), Workers.of(executor, 1)) as pool:
+    with pytest.raises(WorkerError, match="start a new one"), pool_of(Fails(), workers_for(executor, 1)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
 def test_an_error_of_a_task_is_raised_here(name):
-    with pytest.raises(ZeroDivisionError, match="a bug"), pool_of(Fails(), Workers.of(name, 2)) as pool:
+    with pytest.raises(ZeroDivisionError, match="a bug"), pool_of(Fails(), workers_for(name, 2)) as pool:
         list(pool.run(ones(4), Stint(steps=1)))
 
 
@@ -160,7 +168,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 def test_the_temporary_folder_is_removed_afterwards(temporary):
-    with pool_of(CPUEngine(), Workers.of("loky", 2)) as pool:
+    with pool_of(CPUEngine(), workers_for("loky", 2)) as pool:
         assert len(temporary()) == 1
         list(pool.run(candidates(), Stint(steps=1)))
     assert temporary() == []
@@ -168,38 +176,38 @@ def test_the_temporary_folder_is_removed_afterwards(temporary):
 
 def test_the_temporary_folder_is_removed_after_an_error(temporary):
     with pytest.raises(ZeroDivisionError):
-        searched(Fails(), Workers.of("loky", 2))
+        searched(Fails(), workers_for("loky", 2))
     assert temporary() == []
 
 
 def test_nothing_is_written_when_memory_is_shared(temporary):
-    with pool_of(CPUEngine(), Workers.of("threads", 2)) as pool:
+    with pool_of(CPUEngine(), workers_for("threads", 2)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
         assert temporary() == []
 
 
 def test_other_processes_see_the_points_read_only():
-    with pool_of(SeesWritablePoints(), Workers.of("loky", 2)) as pool:
+    with pool_of(SeesWritablePoints(), workers_for("loky", 2)) as pool:
         assert [candidate.loss for candidate in pool.run(ones(2), Stint(steps=0))] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
 def test_numerical_libraries_use_one_thread_inside_a_task(name):
-    with threadpool_limits(2), pool_of(CountsThreads(), Workers.of(name, 2)) as pool:
+    with threadpool_limits(2), pool_of(CountsThreads(), workers_for(name, 2)) as pool:
         assert [candidate.loss for candidate in pool.run(ones(4), Stint(steps=0))] == [1.0] * 4
 
 
 @pytest.mark.parametrize("name", ["serial", "threads"])
 def test_numerical_libraries_have_their_threads_back_afterwards(name):
     with threadpool_limits(2):
-        searched(CPUEngine(), Workers.of(name, 2))
+        searched(CPUEngine(), workers_for(name, 2))
         assert most_threads() == 2
 
 
 def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
     engine = Overlapping()
     with threadpool_limits(2):
-        with pool_of(engine, Workers.of("threads", 2)) as pool:
+        with pool_of(engine, workers_for("threads", 2)) as pool:
             list(pool.run(ones(2), Stint(steps=0)))
         assert engine.threads_when_alone == 1
         assert most_threads() == 2
@@ -210,7 +218,7 @@ def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
 def test_after_a_stop_candidates_come_back_as_they_are(name):
-    with pool_of(CPUEngine(), Workers.of(name, 2)) as pool:
+    with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
         assert not pool.stopped
         pool.stop()
         assert pool.stopped
@@ -221,8 +229,85 @@ def test_after_a_stop_candidates_come_back_as_they_are(name):
 
 @pytest.mark.parametrize("name", ["serial", "loky"])
 def test_a_look_at_one_candidate_does_not_mind_the_stop(name):
-    with pool_of(CPUEngine(), Workers.of(name, 2)) as pool:
+    with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
         pool.stop()
         seen = pool.look_at(candidates(1)[0])
     assert seen.started
     assert seen.steps == 0
+
+
+# What a search leaves to others
+
+
+def test_joblib_works_after_a_search_on_processes_and_before_the_next():
+    for _ in range(2):
+        with pool_of(Bowl(), workers_for("loky", 2)) as pool:
+            assert len(list(pool.run(candidates(), Stint(steps=1)))) == len(candidates())
+        assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
+
+
+def test_threads_end_with_the_pool():
+    before = threading.active_count()
+    with pool_of(Bowl(), workers_for("threads", 3)) as pool:
+        list(pool.run(candidates(), Stint(steps=1)))
+    assert threading.active_count() == before
+
+
+def test_workers_whose_parent_was_killed_stop_after_the_step_they_are_in(tmp_path):
+    """The parent is killed as nothing can clean up after it; its workers must not go on for hours."""
+    script = tmp_path / "orphans.py"
+    script.write_text(
+        "import numpy as np, sys, time\n"
+        "from pglearn import PGLearnClassifier\n"
+        "rng = np.random.default_rng(0)\n"
+        "X = rng.normal(size=(300, 20)); y = np.where(rng.random(300) < .3, rng.integers(0, 2, 300), -1)\n"
+        "tell = lambda event: (print(event['event'], flush=True))\n"
+        "PGLearnClassifier(n_jobs=2, budget=2, unit_seconds=600).fit(X, y, listeners=(tell,))\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "search_started" in parent.stdout.readline()
+        workers = wait_for(lambda: busy_children(parent.pid) if len(busy_children(parent.pid)) >= 2 else None)
+        parent.kill()
+        parent.wait()
+        assert wait_for(lambda: not any(is_busy(pid) for pid in workers) or None)
+    finally:
+        parent.kill()
+        parent.stdout.close()
+        parent.wait()
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if (result := condition()) is not None:
+            return result
+        time.sleep(0.2)
+    raise AssertionError("waited in vain")
+
+
+def busy_children(pid):
+    children = [
+        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [int(child) for child in children if is_busy(int(child), since=3.0)]
+
+
+def is_busy(pid, since=None):
+    """Whether a process uses the processor now; with `since`, whether it has used that many seconds in all."""
+
+    def ticks():
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return None
+        return None if fields[0] == "Z" else int(fields[11]) + int(fields[12])
+
+    first = ticks()
+    if first is None:
+        return False
+    if since is not None:
+        return first / os.sysconf("SC_CLK_TCK") > since
+    time.sleep(0.5)
+    last = ticks()
+    return last is not None and last > first

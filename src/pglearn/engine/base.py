@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pglearn.graph import Graph
+from pglearn.loss import Loss
 from pglearn.problem import Array, Problem
 from pglearn.propagation import Solution
 
@@ -20,6 +21,8 @@ class Configuration:
 
     k: int
     a: Array
+    owner: int | None = None
+    """The candidate it belongs to: an engine may go on with what it found for that candidate a step ago."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +38,16 @@ class Engine(Protocol):
     """Graph, labels and gradient of configurations."""
 
     @property
+    def loss(self) -> Loss: ...
+
+    @property
     def together(self) -> int | None:
         """How many configurations it is best given at once; None for all there are."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What it is and where it runs, for people."""
         ...
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:

@@ -27,6 +27,10 @@ class CPUEngine:
     def together(self) -> int | None:
         return 1
 
+    @property
+    def name(self) -> str:
+        return "cpu"
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         return weighted_graph(problem.X, configuration.a, configuration.k, problem.centre)
 
@@ -46,7 +50,10 @@ class CPUEngine:
     def _evaluated(self, problem: Problem, configuration: Configuration) -> Evaluation:
         if not np.isfinite(configuration.a).all():
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
-        return self.on_graph(problem, self.graph(problem, configuration))
+        try:
+            return self.on_graph(problem, self.graph(problem, configuration))
+        except np.linalg.LinAlgError:  # not definite, for want of digits: no candidate to go on with
+            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 
     def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
         """Loss, accuracy and gradient with the graph given."""

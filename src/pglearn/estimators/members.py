@@ -21,31 +21,25 @@ class Member:
     k: int
     a: Array
     F: Array
-    """Class probabilities, n × c; the prior where no label reaches."""
-    reached: Array
+    """Class probabilities, n × c; zeros where no label reaches."""
 
     @classmethod
-    def of(cls, candidate: Candidate, solution: Solution, prior: Array) -> Member:
+    def of(cls, candidate: Candidate, solution: Solution) -> Member:
         F = np.maximum(solution.F, 0)
         sums = F.sum(axis=1, keepdims=True)
         reached = sums > F.shape[1] * solution.error
-        return cls(
-            candidate.k,
-            candidate.answer.a,
-            np.where(reached, F / np.where(reached, sums, 1), prior),
-            reached[:, 0],
-        )
+        return cls(candidate.k, candidate.answer.a, np.where(reached, F / np.where(reached, sums, 1), 0))
 
     def predict(self, X_new: Array, X: Array) -> Array:
-        """Class probabilities of rows that need not be in the table."""
+        """Class probabilities of rows that need not be in the table; they sum to the share of reached neighbours."""
         return spread_to(X_new, X, self.a, self.k, self.F)
 
 
-def averaged(members: Sequence[Member], prior: Array) -> tuple[Array, Array]:
-    """Mean class probabilities over the members that reach a row, and which rows none of them reaches."""
-    votes = np.sum([member.reached for member in members], axis=0)[:, None]
-    total = np.sum([np.where(member.reached[:, None], member.F, 0) for member in members], axis=0)
-    return np.where(votes > 0, total / np.maximum(votes, 1), prior), votes[:, 0] == 0
+def averaged(opinions: Sequence[Array], prior: Array) -> tuple[Array, Array]:
+    """Mean class probabilities over the members that reach a row, and which rows none of them reaches (the prior)."""
+    total = np.sum(opinions, axis=0)
+    weight = total.sum(axis=1, keepdims=True)
+    return np.where(weight > 0, total / np.where(weight > 0, weight, 1), prior), weight[:, 0] == 0
 
 
 def mean_graph(graphs: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:

@@ -36,6 +36,8 @@ def read(path: str | PathLike[str]) -> dict[str, Array]:
     path = Path(path)
     if not path.is_file():
         raise ModelFileError(f"There is no model file {path}: fit a model first, or check the path.")
+    if not zipfile.is_zipfile(path):
+        raise ModelFileError(f"{path} is not a pglearn model or was cut short: copy it again or fit again.")
     try:
         # numpy leaves a file open that it cannot read
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:

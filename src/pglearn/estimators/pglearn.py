@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from os import PathLike
@@ -14,7 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pglearn import parameters
-from pglearn.engine import CPUEngine
+from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.members import Member, averaged, mean_graph
@@ -26,7 +27,9 @@ from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws
-from pglearn.search.pool import Pool, Task, Workers
+from pglearn.search.interrupts import first_interrupt
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import Here, Workers, workers_for
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
@@ -72,8 +75,13 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
+    engine : {"auto", "cpu", "torch"}, default="auto"
+        What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
+        where there is one and the search is long enough to be worth it. `engine_` says which it was.
+    device_memory : float, optional
+        GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
-        Worker processes, -1 for one per core. None is 1, as everywhere in scikit-learn.
+        Worker processes of the CPU engine, -1 for one per core. None is 1, as everywhere in scikit-learn.
     executor : concurrent.futures.Executor or {"loky", "threads", "serial"}, optional
         Where candidates run. By default loky's processes if `n_jobs` is not 1.
     random_state : int, RandomState or None
@@ -103,6 +111,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         One row per configuration drawn: candidate, k, born, died, steps, loss, accuracy, converged, selected.
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
+    engine_ : str
+        The engine that ran the search and where: "cpu", "torch on NVIDIA H200".
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
     scaled_ : bool
@@ -140,6 +150,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         basis: str = "raw",
         scale: str | bool = "auto",
         alpha: float = 0.99,
+        engine: str = "auto",
+        device_memory: float | None = None,
         n_jobs: int | None = None,
         executor: Any = None,
         random_state: Any = None,
@@ -159,6 +171,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.basis = basis
         self.scale = scale
         self.alpha = alpha
+        self.engine = engine
+        self.device_memory = device_memory
         self.n_jobs = n_jobs
         self.executor = executor
         self.random_state = random_state
@@ -190,26 +204,35 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels; -1, None or NaN where unlabelled.
         listeners : tuple of callables
             Called with every event of the search, a dict (`pglearn.search.events`).
+
+        Notes
+        -----
+        Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
+        second Ctrl-C stops as usual.
         """
         problem, scaling, search, task, workers = self._prepared(X, y)
-        with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
-            result = search.run(pool, (*shown, *listeners), **_about(problem))
-        self._scaling = scaling
+        with first_interrupt() as interrupt:
+            with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
+                interrupt.then = pool.stop
+                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **_about(problem))
+            self._scaling = scaling
+            keep = choice(self.selection, SELECTIONS, "selection")(search.schedule.survivors)
+            chosen = [candidate for candidate in result.ranked[:keep] if candidate.best is not None]
+            self._answer(problem, self._engine_of_the_answer(problem, task.engine), result, chosen)
+        self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
                 stacklevel=2,
             )
-        keep = choice(self.selection, SELECTIONS, "selection")(search.schedule.survivors)
-        self._answer(problem, result, [c for c in result.ranked[:keep] if c.best is not None])
         return self
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
         check_is_fitted(self)
-        X = self._scaling.of(_finite(self, validate_data(self, X, reset=False, **_AS_NUMBERS)))
-        return np.asarray(np.mean([member.predict(X, self._X) for member in self._members], axis=0))
+        X = self._scaling.of(self._numbers(X, reset=False))
+        return averaged([member.predict(X, self._X) for member in self._members], self._prior)[0]
 
     def predict(self, X: Any) -> Array:
         """The most probable class of every row."""
@@ -242,21 +265,36 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
         parameters.check_positive_or_none("max_time", self.max_time)
         propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION)
-        workers = Workers.of(self.executor, parameters.processes(self.n_jobs))
+        parameters.check_positive_or_none("device_memory", self.device_memory)
+        workers = workers_for(self.executor, parameters.processes(self.n_jobs))
+        if self.engine == "torch" and not isinstance(workers, Here):
+            raise InputError(
+                "engine='torch' runs all candidates at once in this process: leave out n_jobs and executor, "
+                "or use engine='cpu'."
+            )
         seed = parameters.seed(self.random_state)
 
-        X = _finite(self, validate_data(self, X, ensure_min_samples=2, **_AS_NUMBERS))
+        X = self._numbers(X, reset=True)
+        if len(X) < 2:
+            raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
         scaling = Scaling.for_points(X, self.scale)
         problem = Problem.of(scaling.of(X), _one_column(y), validation=self.validation, seed=seed)
         draws = Draws(X.shape[1], mean_distance(problem.X, seed), k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
-        return problem, scaling, search, Task(CPUEngine(loss, propagation), Descent(yardstick)), workers
+        name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
+        engine = chosen_engine(name, loss, propagation, problem, search.evaluations, self.device_memory)
+        if engine.together is None:
+            workers = Here()
+        return problem, scaling, search, Task(engine, Descent(yardstick)), workers
 
-    def _answer(self, problem: Problem, result: SearchResult, chosen: list[Candidate]) -> None:
-        engine = CPUEngine(propagation=LGC(self.alpha))
-        self._X = problem.X
-        self._members, graphs = [], []
+    def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
+        """The engine of the search, solving as closely as it can."""
+        name = "cpu" if isinstance(searched, CPUEngine) else "torch"
+        return chosen_engine(name, searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
+
+    def _answer(self, problem: Problem, engine: Engine, result: SearchResult, chosen: list[Candidate]) -> None:
+        members, graphs = [], []
         for candidate in chosen:
             graph = engine.graph(problem, candidate.answer)
             solution = engine.propagate(problem, graph)
@@ -266,28 +304,49 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-            self._members.append(Member.of(candidate, solution, problem.prior))
+            members.append(Member.of(candidate, solution))
             graphs.append(graph.W)
-        self.classes_ = problem.classes
-        self.label_distributions_, self.unreached_ = averaged(self._members, problem.prior)
-        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+        self._set_answer(problem.X, problem.classes, problem.prior, members)
         self.graph_ = mean_graph(graphs)
-        self.n_neighbors_ = self._members[0].k
-        self.feature_weights_ = self._scaling.weights(np.mean([member.a for member in self._members], axis=0))
-        self.scaled_ = self._scaling.active
         self.search_results_ = _table_of(result.candidates, chosen, float(self.budget))
         self.history_ = _history_of(result.candidates)
+
+    def _set_answer(self, X: Array, classes: Array, prior: Array, members: list[Member]) -> None:
+        self._X, self._prior, self._members = X, prior, members
+        self.classes_ = classes
+        self.label_distributions_, self.unreached_ = averaged([member.F for member in members], prior)
+        self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
+        self.n_neighbors_ = members[0].k
+        self.feature_weights_ = self._scaling.weights(np.mean([member.a for member in members], axis=0))
+        self.scaled_ = self._scaling.active
+
+    def _numbers(self, X: Any, reset: bool) -> Array:
+        """X as scikit-learn checks it, but with sentences that help."""
+        try:
+            X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            text = [str(name) for name, dtype in getattr(X, "dtypes", {}).items() if dtype.kind not in "iufb"]
+            where = f"column {', '.join(text)}" if text else "X"
+            raise InputError(
+                f"{where} holds text ({error}), and only numbers have distances: encode it first, for example with "
+                "pglearn.TableEncoder in a Pipeline."
+            ) from error
+        return _finite(self, X)
 
     def to_arrays(self) -> dict[str, Array]:
         """All that prediction needs, without Python objects."""
         check_is_fitted(self)
+        plain = {name: value for name, value in self.get_params().items() if _is_plain(value)}
         return {
+            "parameters": np.array(json.dumps(plain)),
             "classes": self.classes_,
+            "prior": self._prior,
             "X": self._X,
             "k": np.array([member.k for member in self._members]),
             "a": np.array([member.a for member in self._members]),
             "F": np.array([member.F for member in self._members]),
-            "reached": np.array([member.reached for member in self._members]),
             "centre": self._scaling.centre,
             "spread": self._scaling.spread,
             "feature_names": getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str),
@@ -295,25 +354,33 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
-        """A model that predicts like the one :meth:`to_arrays` was called on."""
-        lacking = {"classes", "X", "k", "a", "F", "reached", "centre", "spread", "feature_names"} - set(state)
+        """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
+
+        What the search left behind (`graph_`, `search_results_`, `history_`) is not stored.
+        """
+        lacking = {"parameters", "classes", "prior", "X", "k", "a", "F", "centre", "spread", "feature_names"} - set(
+            state
+        )
         if lacking:
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
+        stored: dict[str, Any] = json.loads(str(state["parameters"]))
         model = cls()
-        model.classes_ = state["classes"]
-        model._X = state["X"]
-        model._members = [
-            Member(int(k), a, F, reached)
-            for k, a, F, reached in zip(state["k"], state["a"], state["F"], state["reached"], strict=True)
-        ]
+        model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
         model._scaling = Scaling(state["centre"], state["spread"])
-        model.n_features_in_ = model._X.shape[1]
+        members = [Member(int(k), a, F) for k, a, F in zip(state["k"], state["a"], state["F"], strict=True)]
+        model._set_answer(state["X"], state["classes"], state["prior"], members)
+        model.n_features_in_ = state["X"].shape[1]
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
 
 
-_AS_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+_STORED = ("parameters", "classes", "prior", "X", "k", "a", "F", "centre", "spread", "feature_names")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
+    return value is None or isinstance(value, (bool, int, float, str, tuple, list))
 
 
 def _one_column(y: Any) -> Any:

@@ -22,10 +22,13 @@ class Scaling:
     def for_points(cls, X: Array, scale: str | bool) -> Scaling:
         if not isinstance(scale, (bool, np.bool_)) and scale != "auto":
             raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
-        if not (not on_common_scale(X) if isinstance(scale, str) else scale):
-            return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        spread = X.std(axis=0)
-        return cls(X.mean(axis=0), np.where(spread > 0, spread, 1))
+        if isinstance(scale, str):
+            scale = not on_common_scale(X)
+        if not scale:
+            return cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
+        unit = _unit(X)
+        spread = (X / unit).std(axis=0) * unit
+        return cls((X / unit).mean(axis=0) * unit, np.where(spread > 0, spread, unit))
 
     @property
     def active(self) -> bool:
@@ -36,4 +39,11 @@ class Scaling:
 
     def weights(self, a: Array) -> Array:
         """Feature weights in units of the given features."""
-        return np.asarray(a / self.spread**2)
+        with np.errstate(over="ignore", under="ignore"):  # a weight may be beyond what floats hold
+            return np.asarray(a / self.spread / self.spread)
+
+
+def _unit(X: Array) -> float:
+    """1, or the power of two nearest to the largest value where squares of it would over- or underflow."""
+    peak = float(np.abs(X).max(initial=0))
+    return 1.0 if peak == 0 or 1e-100 < peak < 1e100 else float(2.0 ** np.round(np.log2(peak)))

@@ -25,8 +25,12 @@ class Edges:
     def between_neighbours(cls, neighbours: Array) -> Edges:
         """Join p and q if q is among p's neighbours or p among q's."""
         n, k = neighbours.shape
-        p = np.repeat(np.arange(n, dtype=np.int64), k)
-        q = neighbours.ravel().astype(np.int64)
+        return cls.between(n, np.repeat(np.arange(n), k), neighbours.ravel())
+
+    @classmethod
+    def between(cls, n: int, p: Array, q: Array) -> Edges:
+        """Join the points p to the points q, each pair once however often and in whichever order it is given."""
+        p, q = p.astype(np.int64), q.astype(np.int64)
         pairs = np.unique(np.minimum(p, q) * n + np.maximum(p, q))
         i, j = np.divmod(pairs, n)
         row, column = np.concatenate([i, j]), np.concatenate([j, i])

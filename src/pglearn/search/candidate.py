@@ -44,7 +44,7 @@ class Candidate:
 
     @property
     def here(self) -> Configuration:
-        return Configuration(self.k, self.a)
+        return Configuration(self.k, self.a, self.id)
 
     @property
     def answer(self) -> Configuration:

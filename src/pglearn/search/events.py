@@ -4,8 +4,8 @@ Every record has `event`, `time` (seconds since the epoch) and the fields below.
 
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
-| search_started       | version, points, features, classes, labelled, scored, budget, rounds,    |
-|                      | candidates, configurations                                               |
+| search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
+|                      | rounds, candidates, configurations                                       |
 | round_started        | round, until (units), candidates (ids)                                   |
 | candidate_advanced   | candidate, k, born, steps, loss, accuracy, converged, failure, history   |
 | candidate_eliminated | candidate, at (units)                                                    |
@@ -22,7 +22,9 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TextIO, TypeAlias
 
@@ -47,25 +49,34 @@ class Stream:
 class EventLog:
     """A listener that writes each event as one line of JSON, complete when it is there.
 
-    The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone.
+    The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone. A log that
+    cannot be written any more (disk full) is given up with a warning; the search goes on.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: TextIO | None = None
+        self._given_up = False
 
     def __call__(self, event: Event) -> None:
-        if self._file is None:
-            self._file = self._path.open("w", encoding="utf-8")
-        self._file.write(json.dumps(_plain(event), allow_nan=False) + "\n")
-        self._file.flush()
+        if self._given_up:
+            return
+        try:
+            if self._file is None:
+                self._file = self._path.open("w", encoding="utf-8")
+            self._file.write(json.dumps(_plain(event), allow_nan=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            self._given_up = True
+            warnings.warn(f"{self._path} is not written on ({error.strerror}); the search goes on.", stacklevel=2)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what could not be written has been said
+                self._file.close()
 
 
 def _plain(value: Any) -> Any:

@@ -6,13 +6,9 @@ for new draws; and so on at every milestone. After the last elimination all run 
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import FrameType
 
 from pglearn.errors import InputError
 from pglearn.search.candidate import Candidate, Draws
@@ -46,7 +42,12 @@ class Search:
     unit_seconds: float | None = None
     max_time: float | None = None
 
-    def run(self, pool: Pool, listeners: Iterable[Listener] = (), **about: int) -> SearchResult:
+    @property
+    def evaluations(self) -> int:
+        """At most, if units are steps."""
+        return self.schedule.population * self.schedule.budget * self.unit_steps + self.schedule.configurations
+
+    def run(self, pool: Pool, listeners: Iterable[Listener] = (), **about: object) -> SearchResult:
         """Algorithm 2. `about` is passed on to listeners with the first event."""
         emit = Stream(listeners)
         schedule = self.schedule
@@ -62,37 +63,38 @@ class Search:
         )
         everyone = [self.draws.candidate(id) for id in range(schedule.population)]
         alive = list(everyone)
-        with interrupts_to(pool.stop):
-            for round, (milestone, stint) in enumerate(zip(milestones, self._stints(), strict=True)):
-                emit("round_started", round=round, until=milestone, candidates=[c.id for c in alive])
-                alive = self._advanced(alive, stint, pool, emit)
-                everyone = _updated(everyone, alive)
-                best = ranked(alive)[0]
-                emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
-                reason = self._why_stop(pool, stint)
-                if reason or milestone == milestones[-1]:
-                    break
-                order = ranked(alive)
-                for candidate in order[schedule.survivors :]:
-                    candidate.died = milestone
-                    emit("candidate_eliminated", candidate=candidate.id, at=milestone)
-                new = [
-                    self.draws.candidate(len(everyone) + i, born=milestone)
-                    for i in range(schedule.population - schedule.survivors)
-                ]
-                for candidate in new:
-                    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone)
-                everyone += new
-                alive = order[: schedule.survivors] + new
+        for round, (milestone, stint) in enumerate(zip(milestones, self._stints(), strict=True)):
+            emit("round_started", round=round, until=milestone, candidates=[c.id for c in alive])
+            alive = self._advanced(alive, stint, pool, emit)
+            everyone = _updated(everyone, alive)
+            best = ranked(alive)[0]
+            emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
+            reason = self._why_stop(pool, stint)
+            if reason or milestone == milestones[-1]:
+                break
+            survivors, new = self._next_generation(alive, len(everyone), milestone, emit)
+            everyone, alive = everyone + new, survivors + new
         result = SearchResult(everyone, reason or "finished")
         best = result.ranked[0]
         if best.best is None:
             raise InputError(
-                "No candidate has a finite loss: the features are too large or too unequal in size. "
-                "Try scale=True, or look for extreme values."
+                "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
         return result
+
+    def _next_generation(
+        self, alive: list[Candidate], drawn: int, milestone: float, emit: Stream
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Those that go on and those drawn in place of the others."""
+        order = ranked(alive)
+        for candidate in order[self.schedule.survivors :]:
+            candidate.died = milestone
+            emit("candidate_eliminated", candidate=candidate.id, at=milestone)
+        new = [self.draws.candidate(drawn + i, born=milestone) for i in range(len(order) - self.schedule.survivors)]
+        for candidate in new:
+            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone)
+        return order[: self.schedule.survivors], new
 
     def _advanced(self, alive: list[Candidate], stint: Stint, pool: Pool, emit: Stream) -> list[Candidate]:
         told = {candidate.id: len(candidate.history) for candidate in alive}
@@ -150,22 +152,3 @@ def _updated(everyone: list[Candidate], advanced: list[Candidate]) -> list[Candi
     """Candidates that travelled come back as new objects: put them where the old ones stood."""
     new = {candidate.id: candidate for candidate in advanced}
     return [new.get(candidate.id, candidate) for candidate in everyone]
-
-
-@contextmanager
-def interrupts_to(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C calls `stop`, the second does what it always does."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield  # only the main thread may handle signals, and a job that ignores Ctrl-C goes on ignoring it
-        return
-
-    def on_interrupt(number: int, frame: FrameType | None) -> None:
-        stop()
-        signal.signal(signal.SIGINT, usual)
-
-    signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)

@@ -1,0 +1,220 @@
+"""The torch engine: milliseconds per step of a whole population, whole searches, a million points.
+
+    python bench/gpu.py                        # everything, on the CUDA device torch sees
+    python bench/gpu.py steps stages           # only these sections
+    python bench/gpu.py --quick                # small made-up problems, on the CPU if need be
+
+Sections: steps (32 candidates, one step), stages (where a step goes), fits (fifty default fits with 32 candidates),
+million (1,000,000 × 128, 30 steps), cpu (the same step on the CPU engine of this machine).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from common import DATA_SETS, DataSet, Figure, data_folder, few_labels, hidden, load, machine, made_up, print_table
+from pglearn import PGLearnClassifier
+from pglearn.engine import Configuration, CPUEngine
+from pglearn.engine.torch import TorchEngine, cholesky, dense
+from pglearn.engine.torch.placed import Placed
+from pglearn.graph import mean_distance
+from pglearn.loss import Log
+from pglearn.problem import Problem
+from pglearn.propagation import LGC
+from pglearn.search.candidate import Draws
+
+CANDIDATES = 32
+STEP_TARGETS = {"coil": 10.0, "mnist": 6.0, "yale": 2.5}
+SECTIONS = ("steps", "stages", "fits", "million", "cpu")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser.add_argument("--data", help="folder of the .npz files (default: PGLEARN_DATA or ../shared/data)")
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}")
+    engine = TorchEngine(Log(), search_lgc())
+    print(f"{engine.name}, torch {torch.__version__}, {os.cpu_count()} cores; {machine()}")
+    if options.quick:
+        sets = [made_up(200, 10, 3)]
+    else:
+        sets = [load(name, data_folder(options.data)) for name in DATA_SETS]
+        if None in sets:
+            parser.error("the published data sets are not in that folder; --quick needs none")
+    figures: list[Figure] = []
+    for section in options.sections or SECTIONS:
+        figures += globals()[section](engine, sets, options)
+        print(f"{section} done", flush=True)
+    print_table(figures)
+
+
+def steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """One evaluation (graph, labels, loss, gradient) of 32 candidates, results on the host."""
+    figures = []
+    for data in sets:
+        problem, population = first_split(data)
+        seconds = best_seconds(
+            lambda p=problem, c=population: engine.value_and_gradient(p, c), 2 if options.quick else 15
+        )
+        name = f"{data.name} {data.size}, step of {len(population)} candidates"
+        target = STEP_TARGETS.get(data.name)
+        ms = 1e3 * seconds
+        figures.append(Figure(name, f"{ms:.2f} ms") if target is None else Figure.at_most(name, ms, target, " ms"))
+    return figures
+
+
+def stages(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """Where a step goes, stage by stage, beside the arithmetic each needs."""
+    return [figure for data in sets for figure in stages_of(data, engine, 2 if options.quick else 10)]
+
+
+def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figure]:
+    problem, population = first_split(data)
+    placed = Placed.on(engine.where, problem, torch.float32)
+    rows = dense._row_operations(placed.X)
+    a = torch.as_tensor(np.stack([c.a for c in population])).to(placed.X)
+    k = torch.as_tensor([c.k for c in population]).to(placed.X.device)
+    (n, d), T, labels = placed.X.shape, len(population), placed.n_labels
+    Z = placed.X * a.sqrt()[:, None, :]
+    h = (Z * Z).sum(2)
+    G = rows.gram(Z)
+    tau = rows.thresholds(G, h, k)
+    log_d = rows.log_degrees(G, h, tau)
+    M = rows.systems(G, h, tau, log_d, 0.99)
+    E = dense._one_per_label(placed, T)
+    spread = cholesky.solved(M.clone(), E.clone())
+    S = torch.bmm(spread, spread.mT)
+    figures = []
+    for name, call, flop in (
+        ("Gram matrices", lambda: rows.gram(placed.X * a.sqrt()[:, None, :]), 2 * n * n * d),
+        ("k-th distances", lambda: rows.thresholds(G, h, k), 0),
+        ("degrees and systems", lambda: rows.systems(G, h, tau, rows.log_degrees(G, h, tau), 0.99), 0),
+        ("factor and solve", lambda: cholesky.solved(M.clone(), E.clone()), n**3 // 3 + 2 * n * n * labels),
+        ("scores and loss", lambda: dense._scored(placed, spread[:, placed.labelled], Log(), 0.01), 0),
+        ("∂g/∂P", lambda: torch.bmm(spread, spread.mT), 2 * n * n * labels),
+        ("edge coefficients", lambda: rows.coefficients(S, G, h, tau, log_d), 0),
+        ("contraction with X", lambda: (placed.X * (S @ placed.X)).sum(1), 2 * n * n * d),
+    ):
+        ms = 1e3 * best_seconds(call, repetitions)
+        rate = f", {T * flop / ms / 1e9:.1f} TFLOP/s" if flop else ""
+        figures.append(Figure(f"{data.name}: {name}", f"{ms:.2f} ms{rate}"))
+    return figures
+
+
+def fits(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """Default fits with 32 candidates, every split."""
+    figures, total = [], 0.0
+    splits = 1 if options.quick else options.splits
+    budget = {"budget": 2} if options.quick else {}
+    for data in sets:
+        accuracies, seconds = [], []
+        for split in range(splits):
+            shown = data.labelled(10, split) if data.splits else few_labels(data.y, 0.1, split)
+            model = PGLearnClassifier(n_candidates=CANDIDATES, random_state=split, engine="torch", **budget)
+            started = time.perf_counter()
+            model.fit(data.X, hidden(data.y, shown))
+            seconds.append(time.perf_counter() - started)
+            accuracies.append((model.transduction_ == data.y)[~shown].mean())
+        total += sum(seconds)
+        figures.append(Figure(f"{data.name}, accuracy of {splits} fits", f"{np.mean(accuracies):.4f}"))
+        figures.append(Figure(f"{data.name}, seconds per fit", f"{np.mean(seconds):.2f} s (first {seconds[0]:.2f} s)"))
+    name = f"all {splits * len(sets)} fits"
+    full = splits * len(sets) == 50
+    return [*figures, Figure.at_most(name, total, 120, " s") if full else Figure(name, f"{total:.1f} s")]
+
+
+def million(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """One candidate, five folds of 1,000 labels, neighbours searched anew at every fifth step."""
+    n, d, n_steps = (5_000, 8, 3) if options.quick else (1_000_000, 128, 30)
+    data = made_up(n, d, 10)
+    shown = few_labels(data.y, 1_000 / n)
+    problem = Problem.of(data.X.astype(np.float32), hidden(data.y, shown), validation="kfold")
+    refreshing = TorchEngine(Log(), search_lgc(), refresh=5)
+    a = np.full(d, mean_distance(problem.X) ** -2)
+    if engine.where.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    started = time.perf_counter()
+    for step in range(n_steps):
+        (evaluation,) = refreshing.value_and_gradient(problem, [Configuration(10, a, owner=0)])
+        a = np.maximum(a - 0.1 * a.mean() * evaluation.dg_da / np.sqrt(np.mean(evaluation.dg_da**2)), 0)
+        if step == 0:
+            first = time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    name = f"{data.size}, {n_steps} steps, neighbours at every fifth"
+    full = not options.quick
+    figures = [Figure.at_most(name, seconds, 120, " s") if full else Figure(name, f"{seconds:.1f} s")]
+    figures.append(Figure("its first step, neighbours included", f"{first:.1f} s"))
+    if engine.where.type == "cuda":
+        gigabytes = torch.cuda.max_memory_reserved() / 1e9
+        figures.append(Figure.at_most("its memory on the device", gigabytes, 40, " GB"))
+    return figures
+
+
+def cpu(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """The same population on the CPU engine, candidates spread over the cores of this machine."""
+    from joblib import Parallel, delayed
+
+    figures = []
+    for data in sets:
+        problem, population = first_split(data)
+        reference = CPUEngine(Log(), search_lgc())
+        with Parallel(-1) as parallel:
+
+            def step(parallel=parallel, reference=reference, problem=problem, population=population):
+                return parallel(delayed(one_thread_step)(reference, problem, c) for c in population)
+
+            step()
+            on_cpu = best_seconds(step, 1 if options.quick else 3)
+        on_device = best_seconds(lambda p=problem, c=population: engine.value_and_gradient(p, c), 2)
+        figures.append(
+            Figure(
+                f"{data.name}, step on the CPU engine, all cores", f"{1e3 * on_cpu:.0f} ms, {on_cpu / on_device:.0f}×"
+            )
+        )
+    return figures
+
+
+def one_thread_step(reference: CPUEngine, problem: Problem, configuration: Configuration) -> float:
+    from pglearn.search.pool import one_thread
+
+    with one_thread():
+        return reference.value_and_gradient(problem, [configuration])[0].loss
+
+
+def search_lgc() -> LGC:
+    return LGC(tolerance=1e-8, precision=1e-2)
+
+
+def first_split(data: DataSet) -> tuple[Problem, list[Configuration]]:
+    shown = data.labelled(10, 0) if data.splits else few_labels(data.y, 0.1)
+    problem = Problem.of(data.X, hidden(data.y, shown), validation="loo")
+    draws = Draws(data.X.shape[1], mean_distance(data.X), (5, 20), (0.1, 10.0), seed=0)
+    return problem, [draws.candidate(id).here for id in range(CANDIDATES)]
+
+
+def best_seconds(call: Callable[[], object], repetitions: int) -> float:
+    """Shortest wall-clock time, the device waited for."""
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    call()
+    best = float("inf")
+    for _ in range(repetitions):
+        wait()
+        started = time.perf_counter()
+        call()
+        wait()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Which engine a search runs on. torch is looked for only when it may be used."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib.util import find_spec
+
+from pglearn.engine.base import Engine
+from pglearn.engine.cpu import CPUEngine
+from pglearn.errors import InputError
+from pglearn.loss import Loss
+from pglearn.parameters import choice
+from pglearn.problem import Problem
+from pglearn.propagation import LGC
+
+# Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
+WORTH_SECONDS = 10.0
+OPERATIONS_PER_SECOND = 2e10
+
+
+def chosen_engine(
+    name: str, loss: Loss, propagation: LGC, problem: Problem, evaluations: int, device_memory: float | None = None
+) -> Engine:
+    """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it."""
+    choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
+    if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
+        return _torch_engine(loss, propagation, device_memory)
+    return CPUEngine(loss, propagation)
+
+
+def seconds_on_a_core(problem: Problem, evaluations: int) -> float:
+    """What the CPU engine needs, roughly: distances, a factor, and a solve per label."""
+    (n, d), labels = problem.X.shape, len(problem.labelled)
+    return float(evaluations * (2.0 * n * n * d + n**3 / 3 + 2.0 * n * n * labels) / OPERATIONS_PER_SECOND)
+
+
+def sees_cuda() -> bool:
+    """Whether torch sees a CUDA device. Where there is no driver, torch is not even loaded to find out."""
+    if find_spec("torch") is None:
+        return False
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    from pglearn.engine.torch import cuda_is_available
+
+    return cuda_is_available()
+
+
+def _torch_engine(loss: Loss, propagation: LGC, device_memory: float | None) -> Engine:
+    if find_spec("torch") is None:
+        raise InputError('engine="torch" needs PyTorch, which is not installed. Run: pip install "pglearn[torch]"')
+    from pglearn.engine.torch import TorchEngine
+
+    return TorchEngine(loss, propagation, memory=None if device_memory is None else int(device_memory * 2**30))

@@ -1,0 +1,97 @@
+"""Loss, accuracy and gradient of a batch of configurations, with n × n arrays: for a few thousand points.
+
+The steps are those of `pglearn.engine.scores` (by label) and `pglearn.engine.adjoint`, with a leading axis T for the
+candidates. Every candidate has its own k. Nothing mixes candidates, so a NaN stays with the one it arose in.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import torch
+
+from pglearn.engine.torch import cholesky, eager
+from pglearn.engine.torch.losses import batched
+from pglearn.engine.torch.placed import Placed, Tensor
+from pglearn.loss import Loss
+from pglearn.propagation import Propagation
+
+WIDEST_ROW = 8192  # points that a kernel holds in registers
+
+
+def evaluated(
+    placed: Placed, a: Tensor, k: Tensor, loss: Loss, propagation: Propagation
+) -> tuple[Tensor, Tensor, Tensor]:
+    """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T)."""
+    rows = _row_operations(placed.X)
+    mu = propagation.coupling
+    Z = placed.X * a.sqrt()[:, None, :]
+    h = (Z * Z).sum(2)
+    G = rows.gram(Z)
+    del Z
+    tau = rows.thresholds(G, h, k.clamp(max=len(placed.X) - 1))
+    log_d = rows.log_degrees(G, h, tau)
+    spread = cholesky.solved(rows.systems(G, h, tau, log_d, mu), _one_per_label(placed, len(a)))
+
+    g, accuracy, dg_dH = _scored(placed, spread[:, placed.labelled], loss, propagation.source)
+    S = torch.bmm(mu * (spread @ dg_dH), spread.mT)
+    del spread
+    B, b = rows.coefficients(S, G, h, tau, log_d)
+    X = placed.X
+    dg_da = -2 * (b @ (X * X) - (X * (B @ X)).sum(1))
+    return g, accuracy, dg_da
+
+
+def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The pairs that are edges among scaled points Z (n × d)."""
+    h = (Z * Z).sum(1)[None]
+    G = eager.gram(Z[None])
+    tau = eager.thresholds(G, h, torch.tensor([min(k, len(Z) - 1)], device=Z.device))
+    _, p, q = eager.edges(G, h, tau).nonzero(as_tuple=True)
+    return p, q
+
+
+def bytes_per_candidate(placed: Placed) -> int:
+    """What `evaluated` holds at its peak, per candidate."""
+    (n, d), labels = placed.X.shape, placed.n_labels
+    copies = 3 if _row_operations(placed.X) is not eager else 7
+    return int(placed.X.element_size() * (copies * n * n + 2 * n * d + 4 * n * labels))
+
+
+def _one_per_label(placed: Placed, batch: int) -> Tensor:
+    E = placed.X.new_zeros(batch, len(placed.X), placed.n_labels)
+    E[:, placed.labelled, torch.arange(placed.n_labels, device=E.device)] = 1
+    return E
+
+
+def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:
+    """g, accuracy and the symmetrised ∂g/∂H, from H (T × l × l)."""
+    shown = source * placed.shown
+    g, accuracy, dg_dS = judged(placed, (shown * H[:, placed.scored]) @ placed.Y, loss)
+    dg_dH = torch.zeros_like(H)
+    dg_dH[:, placed.scored] = shown * (dg_dS @ placed.Y.mT)
+    return g, accuracy, (dg_dH + dg_dH.mT) / 2
+
+
+def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
+    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.loss.base`)."""
+    S = S.clamp(min=0)
+    sums = S.sum(2, keepdim=True)
+    reached = sums > least
+    safe = torch.where(reached, sums, 1)
+    N = torch.where(reached, S / safe, 1 / S.shape[2])
+    g, dg_dN = batched(loss, N, placed.scored_Y.to(N.dtype))
+    # A candidate whose solve failed has NaN in every row, none of which counts as "not reached".
+    g = torch.where(sums.isfinite().all(1)[:, 0], g, torch.nan)
+    right = (N.argmax(2) == placed.codes) & reached[:, :, 0]
+    dg_dS = torch.where(reached, (dg_dN - (dg_dN * N).sum(2, keepdim=True)) / safe, 0)
+    return g, right.to(g.dtype).mean(1), dg_dS
+
+
+def _row_operations(X: Tensor) -> ModuleType:
+    """The fused kernels where they apply: CUDA, float32, rows that fit into registers."""
+    if X.device.type == "cuda" and X.dtype == torch.float32 and len(X) <= WIDEST_ROW:
+        from pglearn.engine.torch import kernels
+
+        return kernels
+    return eager

@@ -1,0 +1,175 @@
+"""The torch engine: where a problem is placed, how much of a population is taken at once, and what when memory ends."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from pglearn.engine.base import Configuration, Evaluation
+from pglearn.engine.cpu import CPUEngine
+from pglearn.engine.torch import dense, sparse
+from pglearn.engine.torch.neighbours import k_nearest
+from pglearn.engine.torch.placed import Placed, Tensor
+from pglearn.errors import InputError
+from pglearn.graph import Edges, Graph
+from pglearn.graph.neighbours import scaled_points
+from pglearn.graph.weights import graph_on_edges
+from pglearn.loss import Log, Loss
+from pglearn.parameters import choice
+from pglearn.problem import Problem
+from pglearn.propagation import LGC, Solution
+
+DENSE_LIMIT = 4000  # points up to which n × n arrays are used
+SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given
+CPU_MEMORY = 2 << 30
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+Result = TypeVar("Result")
+
+
+def cuda_is_available() -> bool:
+    return bool(torch.cuda.is_available())
+
+
+@dataclass(frozen=True, eq=False)
+class TorchEngine:
+    """A population at a time, on CUDA where there is a device and on the CPU otherwise.
+
+    Parameters
+    ----------
+    loss, propagation
+        As for the CPU engine; the propagation must be LGC.
+    device : str
+        "auto", "cuda", "cuda:1", "cpu".
+    dtype : {"float32", "float64"}
+        Precision of products and solves.
+    memory : int, optional
+        Bytes of the device for working arrays; by default 60 % of what is free.
+    refresh : int
+        With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
+        only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
+    """
+
+    loss: Loss = field(default_factory=Log)
+    propagation: LGC = field(default_factory=LGC)
+    device: str = "auto"
+    dtype: str = "float32"
+    memory: int | None = None
+    refresh: int = 1
+    _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
+    _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
+
+    def __post_init__(self) -> None:
+        choice(self.dtype, DTYPES, "dtype")
+        if not isinstance(self.propagation, LGC):
+            raise InputError(f"The torch engine knows LGC, not {self.propagation!r}: use engine='cpu'.")
+
+    @property
+    def together(self) -> int | None:
+        """All of a population."""
+        return None
+
+    @property
+    def name(self) -> str:
+        device = torch.cuda.get_device_name(self.where) if self.where.type == "cuda" else "cpu"
+        return f"torch on {device}"
+
+    @property
+    def where(self) -> torch.device:
+        if self.device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device(self.device)
+
+    def graph(self, problem: Problem, configuration: Configuration) -> Graph:
+        """The graph that `value_and_gradient` weighs, found in the precision of the points.
+
+        With up to 4,000 points every point as near as the k-th neighbour is a neighbour; beyond, ties are broken.
+        """
+        Z = scaled_points(problem.X, configuration.a, problem.centre)
+        placed = torch.as_tensor(Z).to(self.where)
+        if len(Z) <= DENSE_LIMIT:
+            p, q = dense.joined(placed, configuration.k)
+            edges = Edges.between(len(Z), p.cpu().numpy(), q.cpu().numpy())
+        else:
+            neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
+            edges = Edges.between_neighbours(neighbours.cpu().numpy())
+        return graph_on_edges(Z, edges)
+
+    def propagate(self, problem: Problem, graph: Graph) -> Solution:
+        if self.where.type == "cpu" or len(problem.X) <= DENSE_LIMIT:
+            return CPUEngine(self.loss, self.propagation).propagate(problem, graph)
+        return sparse.propagated(problem, graph, self.propagation, self.where)
+
+    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        if problem not in self._placed:
+            self._kept.clear()
+            self._placed[problem] = Placed.on(self.where, problem, DTYPES[self.dtype])
+        placed = self._placed[problem]
+        if not configurations:
+            return []
+        if len(problem.X) <= DENSE_LIMIT:
+            return self._dense(placed, configurations)
+        return [self._within_memory(partial(self._sparse, placed, c)) for c in configurations]
+
+    def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X)
+        k = torch.as_tensor([c.k for c in configurations]).to(placed.X.device)
+
+        def population(memory: int) -> Tensor:
+            step = max(1, memory // dense.bytes_per_candidate(placed))
+            chunks = []
+            for start in range(0, len(a), step):
+                part = slice(start, start + step)
+                g, accuracy, dg_da = dense.evaluated(placed, a[part], k[part], self.loss, self.propagation)
+                chunks.append(torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1))
+            return torch.cat(chunks).double().cpu().numpy()
+
+        return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
+
+    def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
+        if not np.isfinite(configuration.a).all():
+            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
+        Z = placed.X * torch.as_tensor(np.sqrt(configuration.a)).to(placed.X)
+        edges = self._edges(Z, configuration, memory // 2)
+        block = memory // (8 * Z.element_size())
+        graph = sparse.DeviceGraph.weighted(Z, edges, block)
+        del Z
+        g, accuracy, dg_da = sparse.evaluated(placed, graph, self.loss, self.propagation, block)
+        return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
+
+    def _edges(self, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
+        owner = configuration.owner
+        uses, edges = self._kept.pop(owner, (self.refresh, None)) if owner is not None else (self.refresh, None)
+        if edges is None or uses >= self.refresh:
+            uses, edges = 0, sparse.DeviceEdges.between_neighbours(k_nearest(Z, configuration.k, memory))
+        if owner is not None and self.refresh > 1:
+            self._kept[owner] = (uses + 1, edges)
+        return edges
+
+    def _within_memory(self, work: Callable[[int], Result]) -> Result:
+        """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said."""
+        memory = self.memory or self._free_memory()
+        while True:
+            try:
+                return work(memory)
+            except torch.OutOfMemoryError:
+                self._kept.clear()
+                memory //= 2
+                if memory < 1 << 24:
+                    raise
+                torch.cuda.empty_cache()
+                warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+
+    def _free_memory(self) -> int:
+        if self.where.type != "cuda":
+            return CPU_MEMORY
+        free, _ = torch.cuda.mem_get_info(self.where)
+        cached = torch.cuda.memory_reserved(self.where) - torch.cuda.memory_allocated(self.where)
+        return int(SHARE_OF_MEMORY * (free + cached))

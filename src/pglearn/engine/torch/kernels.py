@@ -1,0 +1,140 @@
+"""Row operations of the dense batch as CUDA kernels; the mathematics is in `eager.py`, function by function.
+
+A program handles one row of one candidate. D² is made again from G in each kernel, so that of the n × n arrays only G,
+M and S ever exist, and each is read once per kernel: they are bound by memory, not by arithmetic.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from pglearn.engine.torch.placed import Tensor
+
+INFINITY_BITS = tl.constexpr(0x7F800000)
+
+
+def gram(Z: Tensor) -> Tensor:
+    return torch.bmm(Z, Z.mT)  # `_edges` allows for the last bits
+
+
+def thresholds(G: Tensor, h: Tensor, k: Tensor) -> Tensor:
+    tau = torch.empty_like(h)
+    _thresholds[_grid(h)](G, h, k.int(), tau, h.shape[1], **_block(h))
+    return tau
+
+
+def log_degrees(G: Tensor, h: Tensor, tau: Tensor) -> Tensor:
+    log_d = torch.empty_like(h)
+    _log_degrees[_grid(h)](G, h, tau, log_d, h.shape[1], **_block(h))
+    return log_d
+
+
+def systems(G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor, mu: float) -> Tensor:
+    M = torch.empty_like(G)
+    _systems[_grid(h)](G, h, tau, log_d, M, mu, h.shape[1], **_block(h))
+    return M
+
+
+def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) -> tuple[Tensor, Tensor]:
+    q, b = torch.empty_like(h), torch.empty_like(h)
+    _weighted_sums[_grid(h)](S, G, h, tau, log_d, q, h.shape[1], **_block(h))
+    _coefficients[_grid(h)](S, G, h, tau, log_d, q, b, h.shape[1], **_block(h))
+    return S, b
+
+
+def _grid(h: Tensor) -> tuple[int, int]:
+    return h.shape[1], h.shape[0]
+
+
+def _block(h: Tensor) -> dict[str, int]:
+    width = triton.next_power_of_2(h.shape[1])
+    return {"BLOCK": width, "num_warps": 4 if width <= 2048 else 8}
+
+
+@triton.jit
+def _row(G, h, n, BLOCK: tl.constexpr):
+    """Row, offset of its vectors, columns, those that exist, offset of its matrices, D² (∞ at itself), its rounding."""
+    i = tl.program_id(0)
+    t = tl.program_id(1)
+    j = tl.arange(0, BLOCK)
+    real = j < n
+    start = (t * n + i).to(tl.int64) * n
+    g = tl.load(G + start + j, mask=real, other=0.0)
+    h_j = tl.load(h + t * n + j, mask=real, other=0.0)
+    h_i = tl.load(h + t * n + i)
+    d2 = tl.maximum(h_i + h_j - 2 * g, 0.0)
+    return i, t * n, j, real, start, tl.where(real & (j != i), d2, float("inf")), 4e-7 * (h_i + h_j)
+
+
+@triton.jit
+def _edges(d2, rounding, tau, i, base, j, real):
+    """D²_ij and D²_ji may differ in their last bits, and a threshold is one of them: both must pass it."""
+    tau_j = tl.load(tau + base + j, mask=real, other=0.0)
+    tau_i = tl.load(tau + base + i)
+    return (d2 - rounding <= tl.maximum(tau_i, tau_j)) & (d2 < float("inf"))
+
+
+@triton.jit
+def _thresholds(G, h, k, tau, n, BLOCK: tl.constexpr):
+    """Bisection over the bit patterns, which are ordered as the distances are: exact after 31 halvings."""
+    i, base, _j, _real, _start, d2, _rounding = _row(G, h, n, BLOCK)
+    bits = d2.to(tl.int32, bitcast=True)
+    wanted = tl.load(k + tl.program_id(1))
+    low = tl.zeros((), dtype=tl.int32)
+    high = low + INFINITY_BITS
+    for _ in range(31):
+        middle = low + (high - low) // 2
+        enough = tl.sum((bits <= middle).to(tl.int32), 0) >= wanted
+        high = tl.where(enough, middle, high)
+        low = tl.where(enough, low, middle + 1)
+    tl.store(tau + base + i, high.to(tl.float32, bitcast=True))
+
+
+@triton.jit
+def _log_degrees(G, h, tau, log_d, n, BLOCK: tl.constexpr):
+    i, base, j, real, _start, d2, rounding = _row(G, h, n, BLOCK)
+    edge = _edges(d2, rounding, tau, i, base, j, real)
+    peak = tl.max(tl.where(edge, -d2, -float("inf")), 0)
+    total = tl.sum(tl.where(edge, tl.exp(-d2 - peak), 0.0), 0)
+    tl.store(log_d + base + i, peak + tl.log(total))
+
+
+@triton.jit
+def _systems(G, h, tau, log_d, M, mu, n, BLOCK: tl.constexpr):
+    i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
+    edge = _edges(d2, rounding, tau, i, base, j, real)
+    log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
+    log_d_i = tl.load(log_d + base + i)
+    p = tl.where(edge, tl.exp(-d2 - 0.5 * (log_d_i + log_d_j)), 0.0)
+    tl.store(M + start + j, tl.where(j == i, 1.0, -mu * p), mask=real)
+
+
+@triton.jit
+def _weighted_sums(S, G, h, tau, log_d, q, n, BLOCK: tl.constexpr):
+    i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
+    edge = _edges(d2, rounding, tau, i, base, j, real)
+    log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
+    log_d_i = tl.load(log_d + base + i)
+    s = tl.load(S + start + j, mask=real, other=0.0)
+    p = tl.exp(-d2 - 0.5 * (log_d_i + log_d_j))
+    tl.store(q + base + i, tl.sum(tl.where(edge, s * p, 0.0), 0))
+
+
+@triton.jit
+def _coefficients(S, G, h, tau, log_d, q, b, n, BLOCK: tl.constexpr):
+    """B takes the place of S."""
+    i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
+    edge = _edges(d2, rounding, tau, i, base, j, real)
+    log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
+    log_d_i = tl.load(log_d + base + i)
+    q_j = tl.load(q + base + j, mask=real, other=0.0)
+    q_i = tl.load(q + base + i)
+    s = tl.load(S + start + j, mask=real, other=0.0)
+    p = tl.exp(-d2 - 0.5 * (log_d_i + log_d_j))
+    t_ij = tl.exp(-d2 - log_d_i)
+    t_ji = tl.exp(-d2 - log_d_j)
+    value = tl.where(edge, s * p - 0.5 * (q_i * t_ij + q_j * t_ji), 0.0)
+    tl.store(S + start + j, value, mask=real)
+    tl.store(b + base + i, tl.sum(value, 0))

@@ -1,0 +1,64 @@
+"""A problem on a device: placed there once, then used by every step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from pglearn.problem import Array, Problem
+
+# torch leaves the results of many of its functions untyped
+Tensor: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Points and labels as tensors; see `pglearn.problem` for the names."""
+
+    X: Tensor
+    """Centred points, n × d."""
+    labelled: Tensor
+    codes: Tensor
+    scored: Tensor
+    """Positions of the scored points among the labelled ones, s."""
+    shown: Tensor
+    """1 where the label of column u is shown to scored row v, s × l."""
+    shown_to_fold: Tensor
+    """1 where the label of column u is shown when a fold is scored, folds × l."""
+    fold_of_scored: Tensor
+    """Row of `shown_to_fold` that each scored point belongs to, s."""
+    Y: Tensor
+    """One-hot classes of the labelled points, l × c."""
+
+    @classmethod
+    def on(cls, device: torch.device, problem: Problem, dtype: torch.dtype) -> Placed:
+        def place(array: Array, to: torch.dtype) -> Tensor:
+            return torch.as_tensor(np.ascontiguousarray(array)).to(device=device, dtype=to)
+
+        scored = np.flatnonzero(problem.scored)
+        folds, fold_of_scored = np.unique(problem.fold[scored], return_inverse=True)
+        return cls(
+            X=place(problem.X - problem.centre, dtype),
+            labelled=place(problem.labelled, torch.long),
+            codes=place(problem.scored_codes, torch.long),
+            scored=place(scored, torch.long),
+            shown=place(problem.fold[scored, None] != problem.fold, dtype),
+            shown_to_fold=place(folds[:, None] != problem.fold, dtype),
+            fold_of_scored=place(fold_of_scored, torch.long),
+            Y=place(problem.Y, dtype),
+        )
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.labelled)
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.shown_to_fold)
+
+    @property
+    def scored_Y(self) -> Tensor:
+        return self.Y[self.scored]

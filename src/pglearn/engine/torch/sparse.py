@@ -1,0 +1,206 @@
+"""Loss, accuracy and gradient of one configuration with sparse graphs: for any number of points that fits the device.
+
+The steps are those of `pglearn.graph`, `pglearn.engine.scores` and `pglearn.engine.adjoint`; look there for the names.
+Neighbours and the contraction with X are in the precision of the points; logarithms and solves are float64.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from pglearn.engine.torch.dense import judged
+from pglearn.engine.torch.placed import Placed, Tensor
+from pglearn.graph import Graph
+from pglearn.loss import Loss
+from pglearn.problem import Problem
+from pglearn.propagation import LGC, Solution
+from pglearn.propagation.lgc import FINEST
+
+COLUMNS = 64  # right-hand sides or features that one sparse product takes
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceEdges:
+    """Undirected edges i < j, and how their values fill a symmetric CSR matrix."""
+
+    n: int
+    i: Tensor
+    j: Tensor
+    indptr: Tensor
+    indices: Tensor
+    order: Tensor
+
+    @classmethod
+    def between_neighbours(cls, neighbours: Tensor) -> DeviceEdges:
+        n, k = neighbours.shape
+        p = torch.arange(n, device=neighbours.device).repeat_interleave(k)
+        q = neighbours.flatten()
+        pairs = torch.unique(torch.minimum(p, q) * n + torch.maximum(p, q))
+        i, j = pairs // n, pairs % n
+        row, column = torch.cat([i, j]), torch.cat([j, i])
+        order = torch.argsort(row * n + column)
+        indptr = torch.nn.functional.pad(torch.bincount(row, minlength=n).cumsum(0), (1, 0))
+        return cls(n, i, j, indptr.int(), column[order].int(), order)
+
+    def matrix(self, values: Tensor) -> Tensor:
+        data = torch.cat([values, values])[self.order]
+        return _csr(self.indptr, self.indices, data, self.n)
+
+    def sums(self, at_i: Tensor, at_j: Tensor) -> Tensor:
+        # Not index_add_, which adds in whatever order the device likes: the same search must give the same sums.
+        return torch.segment_reduce(torch.cat([at_i, at_j])[self.order], "sum", offsets=self.indptr.long())
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceGraph:
+    """A weighted graph on the device."""
+
+    edges: DeviceEdges
+    log_w: Tensor
+    log_d: Tensor
+    P: Tensor
+
+    @classmethod
+    def weighted(cls, Z: Tensor, edges: DeviceEdges, block: int) -> DeviceGraph:
+        log_w = torch.empty(len(edges.i), dtype=torch.float64, device=Z.device)
+        for part in _parts(len(log_w), block // Z.shape[1]):
+            log_w[part] = -(Z[edges.i[part]] - Z[edges.j[part]]).square().sum(1).double()
+        low = torch.full((edges.n,), -torch.inf, dtype=torch.float64, device=Z.device)
+        for end in (edges.i, edges.j):
+            low.scatter_reduce_(0, end, log_w, "amax")
+        log_d = low + edges.sums((log_w - low[edges.i]).exp(), (log_w - low[edges.j]).exp()).log()
+        p = (log_w - 0.5 * (log_d[edges.i] + log_d[edges.j])).exp()
+        return cls(edges, log_w, log_d, edges.matrix(p))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """S (1 × s × c), below which sum its rows say nothing, and the map from ∂g/∂S to Λ and F."""
+
+    S: Tensor
+    least: float
+    factors: Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
+    """g, accuracy and ∂g/∂a of one configuration."""
+    form = _by_label if placed.n_labels <= 2 * placed.n_folds * placed.Y.shape[1] else _by_fold
+    scores = form(placed, graph, lgc)
+    sums = scores.S.sum(2)
+    if bool(((sums != 0) & (sums <= scores.least)).any()) and lgc.tolerance > FINEST:
+        scores = form(placed, graph, replace(lgc, tolerance=FINEST))
+    g, accuracy, dg_dS = judged(placed, scores.S, loss, scores.least)
+    adjoint, F = scores.factors(dg_dS[0])
+    return g[0], accuracy[0], gradient(placed.X, graph, lgc.coupling, adjoint, F, block)
+
+
+def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+    n, c = len(placed.X), placed.Y.shape[1]
+    B = torch.zeros(n, placed.n_folds, c, dtype=torch.float64, device=placed.X.device)
+    B[placed.labelled] = lgc.source * (placed.shown_to_fold.T[:, :, None] * placed.Y[:, None, :]).double()
+    F = solved(graph.P, lgc, B.flatten(1))
+    rows, fold = placed.labelled[placed.scored], placed.fold_of_scored
+
+    def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
+        G = torch.zeros_like(B)
+        G[rows, fold] = dg_dS
+        return solved(graph.P, lgc, G.flatten(1)), F
+
+    return Scores(F.view_as(B)[rows, fold][None], c * _doubt(lgc) * float(B.flatten(1).norm(dim=0).max()), factors)
+
+
+def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+    labels = placed.n_labels
+    E = torch.zeros(len(placed.X), labels, dtype=torch.float64, device=placed.X.device)
+    E[placed.labelled, torch.arange(labels, device=E.device)] = 1
+    Z = solved(graph.P, lgc, E)
+    shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
+
+    def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
+        dg_dH = torch.zeros(labels, labels, dtype=torch.float64, device=Z.device)
+        dg_dH[placed.scored] = shown * (dg_dS @ Y.T)
+        return Z @ ((dg_dH + dg_dH.T) / 2), Z
+
+    S = (shown * Z[placed.labelled[placed.scored]]) @ Y
+    return Scores(S[None], lgc.source * math.sqrt(labels) * _doubt(lgc), factors)
+
+
+def propagated(problem: Problem, graph: Graph, lgc: LGC, device: torch.device) -> Solution:
+    """F with every label shown, of a graph that is on the host."""
+    matrix = graph.P
+    indptr, indices, data = (torch.as_tensor(part).to(device) for part in (matrix.indptr, matrix.indices, matrix.data))
+    P = _csr(indptr, indices, data, len(problem.X))
+    B = torch.zeros(len(problem.X), problem.n_classes, dtype=torch.float64, device=device)
+    B[torch.as_tensor(problem.labelled), torch.as_tensor(problem.codes)] = lgc.source
+    F = solved(P, replace(lgc, tolerance=FINEST), B)
+    error = (B - F + lgc.alpha * (P @ F)).norm(dim=0)
+    residual = float((error / B.norm(dim=0)).max())
+    return Solution(F.cpu().numpy(), 0, residual, residual <= lgc.tolerance, float(error.max()) / (1 - lgc.alpha))
+
+
+def _doubt(lgc: LGC) -> float:
+    """What a row must exceed, per unit of ‖B‖, to be known to the precision wanted (`pglearn.engine.scores`)."""
+    return lgc.tolerance / (1 - lgc.alpha) / lgc.precision
+
+
+def solved(P: Tensor, lgc: LGC, B: Tensor) -> Tensor:
+    """F with (I − μP) F = B by conjugate gradients, a batch of columns at a time."""
+    F = torch.empty_like(B)
+    for columns in _parts(B.shape[1], COLUMNS):
+        F[:, columns] = _conjugate_gradients(P, lgc.alpha, B[:, columns].contiguous(), lgc.tolerance)
+    return F
+
+
+def _conjugate_gradients(P: Tensor, mu: float, B: Tensor, tolerance: float) -> Tensor:
+    F, R = torch.zeros_like(B), B.clone()
+    direction = R.clone()
+    rho = (R * R).sum(0)
+    goal = (0.5 * tolerance) ** 2 * rho
+    for iteration in range(10 * len(B)):
+        active = rho > goal
+        # Asking the device whether to go on makes it wait: once in eight iterations is often enough.
+        if iteration % 8 == 0 and not bool(active.any()):
+            break
+        product = direction - mu * (P @ direction)
+        curvature = (direction * product).sum(0)
+        step = torch.where(active & (curvature > 0), rho / curvature, 0)
+        F += step * direction
+        R -= step * product
+        previous, rho = rho, (R * R).sum(0)
+        direction = R + torch.where(active & (previous > 0), rho / previous, 0) * direction
+    return F
+
+
+def gradient(X: Tensor, graph: DeviceGraph, mu: float, adjoint: Tensor, F: Tensor, block: int) -> Tensor:
+    """∂g/∂a by the sparse contraction."""
+    edges = graph.edges
+    S = torch.empty_like(graph.log_w)
+    for part in _parts(len(S), block // F.shape[1]):
+        i, j = edges.i[part], edges.j[part]
+        S[part] = (adjoint[i] * F[j]).sum(1) + (adjoint[j] * F[i]).sum(1)
+    SP = 0.5 * mu * S * (graph.log_w - 0.5 * (graph.log_d[edges.i] + graph.log_d[edges.j])).exp()
+    q = edges.sums(SP, SP)
+    t_ij, t_ji = (graph.log_w - graph.log_d[edges.i]).exp(), (graph.log_w - graph.log_d[edges.j]).exp()
+    B = SP - 0.5 * (q[edges.i] * t_ij + q[edges.j] * t_ji)
+    b, matrix = edges.sums(B, B).to(X.dtype), edges.matrix(B.to(X.dtype))
+    dg_da = torch.empty(X.shape[1], dtype=torch.float64, device=X.device)
+    for columns in _parts(X.shape[1], COLUMNS):
+        x = X[:, columns].contiguous()
+        dg_da[columns] = -2 * (b @ (x * x) - (x * (matrix @ x)).sum(0)).double()
+    return dg_da
+
+
+def _csr(indptr: Tensor, indices: Tensor, data: Tensor, n: int) -> Tensor:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        return torch.sparse_csr_tensor(indptr, indices, data, (n, n), check_invariants=False)
+
+
+def _parts(n: int, step: int) -> list[slice]:
+    step = max(1, step)
+    return [slice(start, start + step) for start in range(0, n, step)]

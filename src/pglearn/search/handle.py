@@ -1,0 +1,122 @@
+"""How a task finds the problem: X is large and must not travel with every task.
+
+A handle is small. Threads get the object itself; workers in other processes open the file that it names, once and
+read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from pglearn.problem import Problem
+
+
+class Handle(Protocol):
+    """The problem as seen from a worker."""
+
+    def problem(self) -> Problem: ...
+
+    def stopped(self) -> bool: ...
+
+    def stop(self) -> None:
+        """Ask the workers to return after the step they are in."""
+        ...
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        """In which a task runs."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class InMemory:
+    """For the same process."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._stop = threading.Event()
+
+    def problem(self) -> Problem:
+        return self._problem
+
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def close(self) -> None:
+        pass
+
+
+class OnDisk:
+    """For other processes of this machine: X as a file in a temporary folder, the rest along with the handle."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._rest = replace(problem, X=np.empty((0, 0)))
+        self._folder = tempfile.mkdtemp(prefix="pglearn-")
+        try:
+            np.save(self._file("X.npy"), problem.X)
+            Path(self._file("running")).touch()
+        except BaseException:
+            self.close()
+            raise
+
+    def problem(self) -> Problem:
+        if _opened.folder != self._folder:
+            X = np.load(self._file("X.npy"), mmap_mode="r")
+            _opened.problem = replace(self._rest, X=np.asarray(X))
+            _opened.folder, _opened.parent = self._folder, os.getppid()
+        assert _opened.problem is not None
+        return _opened.problem
+
+    def stopped(self) -> bool:
+        # A worker whose parent has died (been killed) works for nobody.
+        orphaned = _opened.folder == self._folder and _opened.parent != os.getppid()
+        return orphaned or not os.path.exists(self._file("running"))
+
+    def stop(self) -> None:
+        Path(self._file("running")).unlink(missing_ok=True)
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Ctrl-C reaches every process of the terminal; the search itself tells its workers when to stop."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+    def close(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _file(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+
+class _Opened:
+    """The problem that this process has open."""
+
+    folder: str | None = None
+    parent: int | None = None
+    problem: Problem | None = None
+
+
+_opened = _Opened()

@@ -1,0 +1,138 @@
+"""Who runs the tasks: this process, its threads, loky's processes, or an executor that the user brings."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from pglearn.errors import InputError, WorkerError
+
+IDLE_SECONDS = 30  # after which a process that has nothing to do ends
+
+
+class Workers(Protocol):
+    """An executor with what a pool must know about it."""
+
+    @property
+    def share_memory(self) -> bool:
+        """Whether its tasks see the objects of this process."""
+        ...
+
+    def executor(self) -> Executor | None:
+        """A working executor; None to run tasks here and now."""
+        ...
+
+    def broken(self, error: RuntimeError) -> None:
+        """Take note that the executor died: the next one asked for is new, or this raises."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def workers_for(executor: Any, n_jobs: int) -> Workers:
+    """From the parameters `executor` and `n_jobs`."""
+    if isinstance(executor, Executor):
+        return Given(executor)
+    if executor == "serial" or (executor is None and n_jobs == 1):
+        return Here()
+    if executor == "threads":
+        return Threads(n_jobs)
+    if executor in (None, "loky"):
+        return Loky(n_jobs)
+    raise InputError(
+        f"executor={executor!r} is not known: give a concurrent.futures.Executor, 'loky', 'threads' or 'serial'."
+    )
+
+
+class Here:
+    """This process, one task after another."""
+
+    share_memory = True
+
+    def executor(self) -> None:
+        return None
+
+    def broken(self, error: RuntimeError) -> None:
+        raise error
+
+    def close(self) -> None:
+        pass
+
+
+class Given:
+    """The user's executor, which is not ours to replace or to end."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.share_memory = isinstance(executor, ThreadPoolExecutor)
+
+    def executor(self) -> Executor:
+        return self._executor
+
+    def broken(self, error: RuntimeError) -> None:
+        raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
+
+    def close(self) -> None:
+        pass
+
+
+class Threads:
+    """Threads of this process, for as long as the pool."""
+
+    share_memory = True
+
+    def __init__(self, n: int) -> None:
+        self._executor = ThreadPoolExecutor(n)
+
+    def executor(self) -> Executor:
+        return self._executor
+
+    def broken(self, error: RuntimeError) -> None:
+        raise error
+
+    def close(self) -> None:
+        self._executor.shutdown()
+
+
+class Loky:
+    """joblib's robust processes. They outlast a search for a while, so that the next one need not start them again.
+
+    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared.
+    """
+
+    share_memory = False
+    _executors: dict[int, Executor] = {}  # noqa: RUF012  one per number of processes, for all searches
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def executor(self) -> Executor:
+        if self._n not in self._executors:
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            self._executors[self._n] = ProcessPoolExecutor(self._n, timeout=IDLE_SECONDS)
+        return self._executors[self._n]
+
+    def broken(self, error: RuntimeError) -> None:
+        self._executors.pop(self._n, None)
+
+    def close(self) -> None:
+        pass
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Processes started meanwhile leave Ctrl-C to this one: the terminal sends it to all, and "ignore" is inherited."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
