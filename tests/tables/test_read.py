@@ -81,6 +81,12 @@ def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
     assert read_table(path)["y"].isna().tolist() == [True] * 7
 
 
+def test_padding_in_the_target_is_dropped(csv):
+    frame = read_table(csv("x , y \n1 , yes \n2 , NA \n3 ,yes\n4 ,  \n"), target="y")
+    assert split_target(frame, "y")[1].tolist() == ["yes", None, "yes", None]
+    assert frame["x"].tolist() == [1, 2, 3, 4]
+
+
 def test_path_may_be_text(csv):
     assert len(read_table(str(csv("a\n1\n")))) == 1
 
@@ -266,7 +272,7 @@ X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     ("y", "labels"),
     [
         (np.array([0, -1, 7]), [0, None, 7]),
-        (np.array([0.0, np.nan, -1.0]), [0, None, -1]),
+        (np.array([0.0, np.nan, 7.0]), [0, None, 7]),
         (np.array(["u", "", "v"]), ["u", None, "v"]),
         (np.array([b"u", b"", b"v"]), ["u", None, "v"]),
         (np.array([True, False, True]), [True, False, True]),
@@ -340,6 +346,9 @@ def test_damaged_npz(npz):
         ([0.5, 1.0, None], [0.5, 1.0, None]),
         (["a", None, "b"], ["a", None, "b"]),
         (["a", "", "  "], ["a", None, None]),
+        (["yes", "yes ", "\tno"], ["yes", "yes", "no"]),
+        (pd.Categorical(["yes", " ", " yes"]), ["yes", None, "yes"]),
+        (["-1", "a", None], ["-1", "a", None]),
         ([True, False, None], [True, False, None]),
         ([True, False, True], [True, False, True]),
         (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
@@ -363,7 +372,13 @@ def test_labels_keep_their_kind(column, labels):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.none() | st.integers(-5, 5) | st.booleans().map(int), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.none() | st.integers(-5, 5).filter(lambda label: label != -1) | st.booleans().map(int),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_whole_numbers_with_blanks_come_back_as_they_were(labels):
     column = pd.Series(labels, dtype="float64")
     assert split_target(pd.DataFrame({"x": 0, "y": column}), "y")[1].tolist() == labels
@@ -389,6 +404,43 @@ def test_continuous_target():
         split_target(pd.DataFrame({"x": 0, "y": x}), "y")
     for classes in (np.repeat(x, 2), x[:50], np.arange(60.0)):
         split_target(pd.DataFrame({"x": 0, "y": classes}), "y")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [0, 1, -1],
+        [0.0, None, -1.0],
+        [0.5, -1.0, 2.0],
+        pd.array([1, None, -1], dtype="Int64"),
+        pd.Categorical([1, -1, 1]),
+    ],
+)
+def test_minus_one_in_the_target(column):
+    words = (
+        r"The target 'y' holds -1, which means unlabelled to pglearn\. "
+        r"Leave the rows to label blank; if -1 is a class, give it another name\."
+    )
+    with pytest.raises(InputError, match=words):
+        split_target(pd.DataFrame({"x": 0, "y": column}), "y")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_minus_one_in_a_file(tmp_path, ending):
+    path = tmp_path / f"t.{ending}"
+    frame = pd.DataFrame({"x": [0.5, 1.5, 2.5], "y": [0, 1, -1]})
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
+    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
+        split_target(read_table(path, "y"), "y")
+
+
+def test_minus_one_among_floats_of_an_archive(npz):
+    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
+        split_target(read_table(npz(X=X, y=np.array([0.0, np.nan, -1.0]))), "y")
 
 
 def test_target_of_text_and_numbers():

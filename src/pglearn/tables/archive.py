@@ -16,7 +16,11 @@ from pglearn.tables.frames import array_names
 
 
 def read_archive(path: Path, target: str | None) -> pd.DataFrame:
-    """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`."""
+    """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`.
+
+    An array of integers has no other way to say "missing", so there -1 marks a row to label, as in scikit-learn.
+    It becomes None here, because `split_target` refuses -1: in other files a blank says it.
+    """
     label_name = "y" if target is None else target
     arrays = _arrays(path, ("X", "feature_names", label_name))
     X = _numbers(path, arrays)

@@ -1,7 +1,8 @@
 """One column of a table to numbers: what is learned from it in fit, and how it is encoded afterwards.
 
-A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A category becomes
-one 0/1 feature per level. Both are frozen, small, and made of plain values, so that they can be stored.
+A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A date is a number of
+seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. Both are frozen,
+small, and made of plain values, so that they can be stored.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import pandas as pd
 from pandas.api import types
 
 from pglearn.errors import InputError
+from pglearn.tables.texts import Floats, coded, dates_in, numbers_in
 
-Floats = npt.NDArray[np.float64]
 Kind = Literal["number", "date", "duration", "category", "missing"]
 
 NUMERIC: tuple[Kind, ...] = ("number", "date", "duration")
@@ -41,6 +42,7 @@ class NumberColumn:
     median: float
     center: float
     scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
+    blanks: tuple[str, ...] = ()  # texts that count as missing, as they did in fit
 
     @property
     def feature_names(self) -> list[str]:
@@ -57,15 +59,21 @@ class NumberColumn:
             return numbers(column, kind)
         if kind != "category":
             raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
+        return self._numbers_in_text(column)
+
+    def _numbers_in_text(self, column: pd.Series[Any]) -> Floats:
         # One stray word makes a whole column text: the words that are numbers still count as numbers.
-        x = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
-        bad = column.notna().to_numpy() & (np.isnan(x) | (self.kind != "number"))
-        if bad.any():
+        codes, texts = coded(column)
+        x = _in_texts(texts, self.kind)
+        blanks = set(self.blanks)
+        bad = [texts[place] for place in np.flatnonzero(np.isnan(x)) if texts[place] not in blanks]
+        if bad:
+            correct = "Write it as 2024-05-31" if self.kind == "date" else "Correct that value"
             raise InputError(
-                f"Column {self.name!r} held a {self.kind} in fit and now holds {column[bad].iloc[0]!r}. "
-                "Correct that value, or leave it blank to have it filled in."
+                f"Column {self.name!r} held a {self.kind} in fit and now holds {bad[0]!r}. "
+                f"{correct}, or leave it blank to have it filled in."
             )
-        return x
+        return np.append(x, np.nan)[codes]
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class CategoryColumn:
         return [f"{self.name}={level}" for level in (*self.levels, *["(missing)"] * self.has_missing)]
 
     def encode(self, column: pd.Series[Any]) -> Floats:
-        codes, texts = _coded(column)
+        codes, texts = coded(column)
         place = {level: j for j, level in enumerate(self.levels)}
         # The last entry answers for code -1, a missing value; -1 here means no level at all.
         feature = np.array([*(place.get(text, -1) for text in texts), len(self.levels) if self.has_missing else -1])
@@ -98,6 +106,8 @@ def kind_of(column: pd.Series[Any]) -> Kind:
     kind = _declared_kind(column)
     if kind == "number":
         return kind if np.isfinite(numbers(column, kind)).any() else "missing"
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return kind if coded(column)[1] else "missing"
     return "missing" if column.isna().all() else kind
 
 
@@ -118,6 +128,11 @@ def _declared_kind(column: pd.Series[Any]) -> Kind:
     return "category"
 
 
+def is_text(column: pd.Series[Any]) -> bool:
+    """Whether the column holds text that was not declared to be categories."""
+    return not isinstance(column.dtype, pd.CategoricalDtype) and _declared_kind(column) == "category"
+
+
 def numbers(column: pd.Series[Any], kind: Kind) -> Floats:
     """A column of numbers, dates or durations as floats, NaN where missing."""
     if kind == "missing":
@@ -128,6 +143,12 @@ def numbers(column: pd.Series[Any], kind: Kind) -> Floats:
     if kind == "duration":
         return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _in_texts(texts: list[str], kind: Kind) -> Floats:
+    if kind == "number":
+        return numbers_in(texts)
+    return dates_in(texts) if kind == "date" else np.full(len(texts), np.nan)
 
 
 def number_column(name: str, kind: Kind, x: Floats, standardise: bool) -> NumberColumn:
@@ -147,12 +168,9 @@ def number_column(name: str, kind: Kind, x: Floats, standardise: bool) -> Number
 
 def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple[CategoryColumn | None, str]:
     """Learn the levels of a column that has values, None if it is free text; and say what is cut."""
-    codes, texts = _coded(column)
-    counts: dict[str, int] = {}
-    for text, count in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
-        counts[text] = counts.get(text, 0) + count
+    codes, texts = coded(column)
+    counts = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True))
     present = sum(counts.values())
-    counts = {text: count for text, count in counts.items() if count}
     if len(counts) > max(MOST_LEVELS_OF_FREE_TEXT, present / 2):
         return None, (
             f"Column {name!r} is left out: {len(counts)} different values in {present} rows, "
@@ -167,19 +185,3 @@ def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple
             f"the rest ({rows} rows) count as no level."
         )
     return CategoryColumn(name, tuple(sorted(kept)), has_missing=bool(np.any(codes < 0))), note
-
-
-def _coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """For each row an index into the texts of the distinct values, -1 where missing."""
-    try:
-        codes, distinct = pd.factorize(column)
-    except TypeError:  # values that cannot be hashed, such as lists
-        codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
-    return codes, [_text(value) for value in distinct]
-
-
-def _text(value: Any) -> str:
-    # Levels 1, 2, x are read as text, 1 and 2 alone as integers, or with a blank as floats: one name for all.
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

@@ -43,7 +43,7 @@ def read_delimited(path: Path, target: str | None) -> pd.DataFrame:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} is not a complete gzip file ({error}). Make or download it again.") from error
     try:
-        return pd.read_csv(
+        frame = pd.read_csv(
             path,
             sep=separator,
             names=header,
@@ -58,6 +58,11 @@ def read_delimited(path: Path, target: str | None) -> pd.DataFrame:
         )
     except pd.errors.ParserError as error:
         raise InputError(f"{path} cannot be read as a table: {error}. Look for a quote that is not closed.") from error
+    if target in frame.columns:
+        # pandas drops spaces before a value only, and "NA " would become a class.
+        padded = [text for text in frame[target].unique() if isinstance(text, str) and text.strip() in TARGET_BLANKS]
+        frame[target] = frame[target].where(~frame[target].isin(padded))
+    return frame
 
 
 def _gzipped(path: Path) -> bool:

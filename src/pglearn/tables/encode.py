@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,32 +16,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from pglearn.errors import InputError, ModelFileError
 from pglearn.tables.columns import (
-    NUMERIC,
     CategoryColumn,
-    Floats,
-    Kind,
     NumberColumn,
     category_column,
-    kind_of,
     number_column,
-    numbers,
 )
 from pglearn.tables.frames import array_names, as_frame, has_column_names
+from pglearn.tables.guess import Reading, numbers_the_rows, reading_of
+from pglearn.tables.notes import listed, note_on_numbering, notes_on
 from pglearn.tables.scaling import ranges, ranges_alike
+from pglearn.tables.texts import Floats
 
 _KEY = "table_encoder"
 _FORMAT = 1
-_MOST_NAMES_SHOWN = 10
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode numbers, dates and categories as one matrix of floats.
 
-    Numbers (also truth values; dates and durations in seconds): a missing or infinite one takes the median of
-    its column; they are standardised if `scale` says so; a constant column becomes 0. Categories (text,
-    categoricals): one 0/1 feature per level seen in fit, and one for missing values if fit saw any; a level
-    that fit did not see is all zeros. A column without a single value, or of text that hardly repeats, is
-    left out. What was left out or filled in is said in `notes_`.
+    Numbers (also truth values; dates, ISO text among them, and durations in seconds): a missing or infinite one
+    takes the median of its column; they are standardised if `scale` says so; a constant column becomes 0. So are
+    numbers read as text for some stray words, if these fill at most 5 % of the rows: they count as missing.
+    Categories (text, white space around it dropped; categoricals): one 0/1 feature per level seen in fit, and
+    one for missing values if fit saw any; a level that fit did not see is all zeros. A column without a single
+    value, of text that hardly repeats, or that only numbers the rows (1, 2, 3, ... over 20 rows or more) is left
+    out, and transform does not ask for it. What was left out or filled in is said in `notes_`.
 
     Parameters
     ----------
@@ -93,24 +92,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn the columns of X; y is ignored."""
         self._check_parameters()
         frame = as_frame(X)
-        kinds = {str(name): kind_of(column) for name, column in frame.items()}
-        x = {name: numbers(frame[name], kind) for name, kind in kinds.items() if kind in NUMERIC}
-        categories: dict[str, CategoryColumn] = {}
-        cut = []
-        for name in [name for name, kind in kinds.items() if kind == "category"]:
-            category, note = category_column(name, frame[name], self.max_levels)
-            categories |= {name: category} if category else {}
-            cut += [note] if note else []
-        self.scaled_ = self._scales(x, bool(categories))
+        numbering = [str(name) for name, column in frame.items() if numbers_the_rows(column)]
+        readings = {name: reading_of(frame[name]) for name in frame.columns if name not in numbering}
+        categories, cut = self._categories(frame, readings)
+        numeric = {name: (reading, reading.x) for name, reading in readings.items() if reading.x is not None}
+        self.scaled_ = self._scales([x for _, x in numeric.values()], bool(categories))
         learned: dict[str, NumberColumn | CategoryColumn] = {
-            name: number_column(name, kinds[name], values, self.scaled_) for name, values in x.items()
+            name: replace(number_column(name, reading.kind, x, self.scaled_), blanks=reading.blanks)
+            for name, (reading, x) in numeric.items()
         }
         learned |= categories
-        self.notes_ = [*_notes(kinds, x, learned), *cut]
+        self.notes_ = [*note_on_numbering(numbering), *notes_on(frame, readings, learned), *cut]
         if not learned:
             raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
-        self._set_columns([learned[name] for name in kinds if name in learned])
-        self._set_names_in(list(kinds), named=has_column_names(X))
+        self._set_columns([learned[name] for name in readings if name in learned])
+        self._set_names_in(list(frame.columns), named=has_column_names(X))
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -219,10 +215,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not whole or self.max_levels < 1:
             raise InputError(f"max_levels must be a whole number of at least 1, not {self.max_levels!r}.")
 
-    def _scales(self, x: dict[str, Floats], beside_categories: bool) -> bool:
+    def _categories(
+        self, frame: pd.DataFrame, readings: dict[str, Reading]
+    ) -> tuple[dict[str, CategoryColumn], list[str]]:
+        """The columns of categories, and a note on each of which something is lost."""
+        categories, notes = {}, []
+        for name in [name for name, reading in readings.items() if reading.kind == "category"]:
+            category, note = category_column(name, frame[name], self.max_levels)
+            if category:
+                categories[name] = category
+            if note:
+                notes.append(note)
+        return categories, notes
+
+    def _scales(self, numbers: list[Floats], beside_categories: bool) -> bool:
         if self.scale != "auto":
             return bool(self.scale)
-        return beside_categories or not ranges_alike(np.array([ranges(values[:, None])[0] for values in x.values()]))
+        return beside_categories or not ranges_alike(np.array([ranges(x[:, None])[0] for x in numbers]))
 
     def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
         self._learned = learned
@@ -250,7 +259,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = as_frame(X)
         lacking = [name for name in self.columns_ if name not in frame.columns]
         if lacking:
-            raise InputError(f"The table lacks {_listed(lacking)}, which fit has seen. Add what is lacking.")
+            raise InputError(f"The table lacks {listed(lacking)}, which fit has seen. Add what is lacking.")
         return frame
 
     def _names_in(self) -> list[str]:
@@ -270,28 +279,4 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _column(fields: dict[str, Any]) -> NumberColumn | CategoryColumn:
     if "levels" in fields:
         return CategoryColumn(fields["name"], tuple(fields["levels"]), fields["has_missing"])
-    return NumberColumn(**fields)
-
-
-def _notes(
-    kinds: dict[str, Kind], x: dict[str, Floats], learned: dict[str, NumberColumn | CategoryColumn]
-) -> list[str]:
-    notes = []
-    empty = [name for name, kind in kinds.items() if kind == "missing"]
-    if empty:
-        notes.append(f"Left out for want of a single value: {_listed(empty)}.")
-    constant = [c.name for c in learned.values() if isinstance(c, NumberColumn) and np.isinf(c.scale)]
-    if constant:
-        notes.append(f"Of one value only, and so encoded as 0: {_listed(constant)}.")
-    filled = {name: int(np.sum(~np.isfinite(values))) for name, values in x.items()}
-    filled = {name: count for name, count in filled.items() if count}
-    if filled:
-        counts = _listed(list(filled), [f" ({count})" for count in filled.values()])
-        notes.append(f"Missing or infinite numbers take the median of their column: {counts}.")
-    return notes
-
-
-def _listed(names: list[str], after: list[str] | None = None) -> str:
-    shown = [f"{name!r}{tail}" for name, tail in zip(names, after or [""] * len(names), strict=True)]
-    more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
-    return ", ".join(shown[:_MOST_NAMES_SHOWN]) + more
+    return NumberColumn(**{**fields, "blanks": tuple(fields["blanks"])})

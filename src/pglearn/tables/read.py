@@ -48,7 +48,7 @@ def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.Da
     and the rest of pandas' default list. In the target column only a blank, `NA`, `NaN`, `nan` and `null`
     mark a row to label: a class called `None` stays a class. What is really called `NA` (Namibia) is lost in
     CSV; spell it differently, or use Parquet, where text is taken as it stands. Spaces after a separator are
-    dropped.
+    dropped. A column without a name is called by its place: `Unnamed: 0` for the first.
 
     An `.npz` holds `X`, a 2-D array of numbers; perhaps `feature_names`, strings (else `x0`, `x1`, ...);
     perhaps labels, in which -1 (integers), NaN (floats) or an empty string marks a row to label. Nothing is
@@ -137,13 +137,13 @@ def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.ND
     features : pandas.DataFrame
         The other columns.
     labels : object array
-        Whole numbers as int, other numbers as float, text as str, truth values as bool; None in the rows to
-        label, which are those with a missing value or blank text.
+        Whole numbers as int, other numbers as float, text as str without white space around it, truth values
+        as bool; None in the rows to label, which are those with a missing value or blank text.
 
     Raises
     ------
     InputError
-        If there is no such column, nothing beside it, or it does not hold classes.
+        If there is no such column, nothing beside it, it does not hold classes, or one of them is -1.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def _plain(value: Any) -> Any:
     """A Python value for a NumPy scalar, None for blank text, text for what is no usual label (a date)."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, str) and not value.strip():
-        return None
+    if isinstance(value, str):
+        return value.strip() or None
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -192,12 +192,17 @@ def _classes(target: str, values: list[Any], labelled: int) -> list[Any]:
             "Write all labels as text or all as numbers."
         )
     floats = [value for value in present if isinstance(value, float)]
-    if all(value.is_integer() for value in floats):
-        # pandas reads whole numbers with a blank among them as floats
-        return [int(value) if isinstance(value, float) else value for value in values]
-    if len(present) > MOST_NUMERIC_CLASSES and len(present) > labelled / 2:
+    whole = all(value.is_integer() for value in floats)
+    if not whole and len(present) > MOST_NUMERIC_CLASSES and len(present) > labelled / 2:
         raise InputError(
             f"The target {target!r} looks continuous: {len(present)} different numbers in {labelled} "
             "labelled rows. pglearn predicts classes; choose another column, or cut this one into classes."
         )
+    if -1 in present:
+        raise InputError(
+            f"The target {target!r} holds -1, which means unlabelled to pglearn. "
+            "Leave the rows to label blank; if -1 is a class, give it another name."
+        )
+    if whole:  # pandas reads whole numbers with a blank among them as floats
+        return [int(value) if isinstance(value, float) else value for value in values]
     return values

@@ -1,0 +1,90 @@
+"""Text in a column: its distinct values, and the numbers and dates that are written in it.
+
+White space around a text says nothing, and a text of nothing else is a missing value. A file may hold millions
+of rows and few distinct texts, so everything here looks at the distinct ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_ISO_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
+)
+_GROUPS_OF_DIGITS = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
+
+
+def coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """For each row an index into the distinct texts, in order of appearance; -1 where missing."""
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # values that cannot be hashed, such as lists
+        codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
+    place: dict[str, int] = {}
+    merged = [
+        place.setdefault(text, len(place)) if text else -1 for text in map(_text, np.asarray(distinct, dtype=object))
+    ]
+    # The last entry answers for code -1, a missing value.
+    return np.array([*merged, -1], dtype=np.intp)[codes], list(place)
+
+
+def _text(value: Any) -> str:
+    # Levels 1, 2, x are read as text, 1 and 2 alone as integers, or with a blank as floats: one name for all.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def numbers_in(texts: Sequence[str]) -> Floats:
+    """The number that each text is, NaN where it is none."""
+    x: Floats = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    return x
+
+
+def dates_in(texts: Sequence[str]) -> Floats:
+    """The ISO date or date-time that each text is, in seconds since 1970; NaN where it is none.
+
+    Without an offset it is taken as UTC, as datetime64 is. Not pandas.to_datetime, as pandas 2 ends in 2262 and
+    an open end is often written 9999-12-31.
+
+    Examples
+    --------
+    >>> dates_in(["1970-01-02", "1970-01-01 01:00", "1970-01-01T01:00:00.5+01:00", "2 January"])
+    array([8.64e+04, 3.60e+03, 5.00e-01,      nan])
+    """
+    return np.array([_seconds(text) for text in texts], dtype=np.float64)
+
+
+def look_like_dates(texts: Sequence[str]) -> bool:
+    """Whether every text has the form of an ISO date or date-time; ends at the first that has not."""
+    return all(_ISO_DATE.fullmatch(text) for text in texts)
+
+
+def _seconds(text: str) -> float:
+    # fromisoformat also takes weeks (2024-W18), bare digits (20240501) and more that is rather a code.
+    if not _ISO_DATE.fullmatch(text):
+        return np.nan
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # 30 February
+        return np.nan
+    return (moment - (_EPOCH_UTC if moment.tzinfo else _EPOCH)).total_seconds()
+
+
+def first_with_comma(texts: Sequence[str]) -> str | None:
+    """The first text with a comma if all are numbers but for commas (1,5 or 1,000), else None."""
+    if not all(_GROUPS_OF_DIGITS.fullmatch(text) for text in texts):
+        return None
+    return next((text for text in texts if "," in text), None)

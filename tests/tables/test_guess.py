@@ -1,0 +1,231 @@
+"""What fit takes a column for, what it says about that, and that transform keeps to it."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pglearn.errors import InputError
+from pglearn.tables.encode import TableEncoder
+from pglearn.tables.read import read_table
+
+N = 40
+RNG = np.random.default_rng(0)
+
+
+def fitted(**columns):
+    """An encoder fitted on these columns beside a plain one."""
+    return TableEncoder(scale=False).fit(
+        pd.DataFrame({**columns, "x": RNG.normal(size=len(next(iter(columns.values()))))})
+    )
+
+
+def encoded(encoder, name, values):
+    """What the encoder makes of the values in the column of that name."""
+    frame = pd.DataFrame({name: values, "x": 0.0})
+    return encoder.transform(frame)[:, encoder.feature_names_out_.tolist().index(name)].tolist()
+
+
+# Columns that number the rows
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.arange(20),
+        np.arange(1, N + 1),
+        np.arange(1000.0, 1000.0 + N),
+        np.arange(N)[::-1],
+        pd.array(np.arange(N), dtype="Int64"),
+        np.arange(N, dtype=np.uint8)[::-1],
+    ],
+)
+def test_column_that_numbers_the_rows_is_left_out(column):
+    encoder = fitted(id=column)
+    assert encoder.columns_ == ["x"]
+    assert encoder.notes_ == ["Left out because it only numbers the rows: 'id'."]
+    assert encoder.transform(pd.DataFrame({"x": [1.5]})).tolist() == [[1.5]]
+    again = TableEncoder.from_arrays(encoder.to_arrays())
+    assert again.transform(pd.DataFrame({"x": [1.5]})).tolist() == [[1.5]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.arange(19),
+        RNG.permutation(N),
+        np.arange(N) * 2,
+        np.arange(N) + 0.5,
+        np.where(np.arange(N) == 7, np.nan, np.arange(N)),
+        np.r_[np.arange(N - 1), np.inf],
+        np.arange(N) // 2,
+        np.full(N, 2.0**60),
+        np.r_[1.0, np.full(N - 1, -1e200)],
+        np.arange(N) % 2 == 0,
+    ],
+)
+def test_column_that_may_be_more_than_a_count_is_kept(column):
+    encoder = fitted(id=column)
+    assert encoder.columns_ == ["id", "x"]
+    assert not any("numbers the rows" in note for note in encoder.notes_)
+
+
+def test_two_counts_are_named_in_one_note():
+    assert fitted(a=np.arange(N), b=np.arange(N)).notes_ == ["Left out because they only number the rows: 'a', 'b'."]
+
+
+def test_nothing_but_a_count():
+    with pytest.raises(
+        InputError, match=r"No column can be used\. Left out because it only numbers the rows: 'id'\. Add"
+    ):
+        TableEncoder().fit(pd.DataFrame({"id": np.arange(N)}))
+
+
+@pytest.mark.parametrize("index", [[0, 1, 2], [1, 2, 3], [2, 0, 1]])
+def test_index_that_pandas_wrote_is_left_out_of_any_table(tmp_path, index):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": [5.0, 7.0, 6.0]}, index=index).to_csv(path)
+    encoder = TableEncoder(scale=False).fit(read_table(path))
+    assert encoder.columns_ == ["x"]
+    assert encoder.notes_ == ["Left out because it only numbers the rows: 'Unnamed: 0'."]
+
+
+@pytest.mark.parametrize("index", [[2, 3, 4], [0, 1, 1], [0, 5, 9]])
+def test_nameless_column_of_other_numbers_is_kept(tmp_path, index):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": [5.0, 7.0, 6.0]}, index=index).to_csv(path)
+    assert TableEncoder().fit(read_table(path)).columns_ == ["Unnamed: 0", "x"]
+
+
+# Dates written as text
+
+DATES = ["1970-01-02", None, " 1970-01-03 ", "1970-01-01 01:00", "1970-01-01T01:00:30Z"]
+
+
+def test_iso_text_is_a_date_in_seconds():
+    encoder = fitted(t=DATES)
+    assert encoded(encoder, "t", DATES) == [86400, 45015, 172800, 3600, 3630]
+    assert encoder.notes_ == [
+        "Dates written as text count as dates: 't'.",
+        "Missing or infinite numbers take the median of their column: 't' (1).",
+    ]
+
+
+def test_dates_are_the_same_as_text_and_as_dates():
+    moments = pd.Series(pd.to_datetime(["2024-05-01 13:30", "2024-05-02 00:00", None]))
+    texts = ["2024-05-01T13:30", "2024-05-02", None]
+    for column in (texts, moments, moments.dt.tz_localize("UTC")):
+        encoder = fitted(t=column)
+        expected = encoded(encoder, "t", column)
+        assert expected[:2] == [1714570200, 1714608000]
+        for other in (texts, moments, moments.dt.tz_localize("UTC"), moments.astype(object)):
+            assert encoded(encoder, "t", other) == expected
+    assert encoded(encoder, "t", [None] * 3) == [expected[2]] * 3
+    assert encoded(encoder, "t", ["", " ", "2024-05-02"]) == [expected[2], expected[2], expected[1]]
+
+
+def test_dates_of_a_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("t,x\n9999-12-31,1\n,2\n2024-05-01 13:30:00+02:00,3\n")
+    encoder = TableEncoder(scale=False).fit(read_table(path))
+    assert encoder.transform(read_table(path))[[0, 2], 0].tolist() == [253402214400, 1714563000]
+
+
+@pytest.mark.parametrize("word", ["soon", "01/05/2024", "2024-02-30", "20240501", "2024-W18", "2024-05", "2024-05-01T"])
+def test_one_text_that_is_no_iso_date_makes_a_category(word):
+    encoder = fitted(t=["2024-05-01", word, None])
+    assert f"t={word}" in encoder.feature_names_out_
+
+
+def test_date_that_is_now_another_text():
+    words = r"'t' held a date in fit and now holds '01/05/2024'\. Write it as 2024-05-31, or leave it blank"
+    with pytest.raises(InputError, match=words):
+        encoded(fitted(t=DATES), "t", ["2024-05-01", "01/05/2024"])
+
+
+# Numbers among stray words
+
+
+def with_stray(stray, rows=N):
+    """Text of numbers 0.5, 1.5, ... with the stray values first."""
+    return [*stray, *(f"{i}.5" for i in range(rows - len(stray)))]
+
+
+@pytest.mark.parametrize("word", ["?", "1,5", "$1,000", "n.a.", "inf"])
+def test_few_stray_words_among_numbers_count_as_missing(word):
+    encoder = fitted(v=with_stray([word, f" {word}"]))
+    assert encoder.feature_names_out_.tolist() == ["v", "x"]
+    assert encoder.notes_ == [
+        "Missing or infinite numbers take the median of their column: 'v' (2).",
+        f"Column 'v' is taken as numbers: 2 values that are none count as missing (first {word!r}). "
+        "Correct what should be a number.",
+    ]
+    assert encoded(encoder, "v", [word, "7", None]) == [19.0, 7, 19.0]
+    assert encoded(encoder, "v", [word]) == [19.0]
+    assert encoded(encoder, "v", [7.0]) == [7]
+
+
+def test_one_stray_word_is_spoken_of_in_the_singular():
+    assert "numbers: 1 value that is none counts as missing (first '?')." in fitted(v=with_stray("?")).notes_[1]
+
+
+def test_stray_word_that_fit_has_not_seen_is_refused():
+    encoder = fitted(v=with_stray("?"))
+    with pytest.raises(InputError, match=r"'v' held a number in fit and now holds '-'\. Correct that value"):
+        encoded(encoder, "v", ["1", "?", "-"])
+
+
+def test_stray_words_are_stored():
+    encoder = fitted(v=with_stray("?"))
+    file = io.BytesIO()
+    np.savez(file, **encoder.to_arrays())
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        again = TableEncoder.from_arrays(stored)
+    assert encoded(again, "v", ["?", "3"]) == encoded(encoder, "v", ["?", "3"])
+
+
+def test_numbers_and_words_of_one_object_column():
+    column = pd.Series([*range(0, 2 * N - 2, 2), "?"], dtype=object)
+    assert fitted(v=column).feature_names_out_.tolist() == ["v", "x"]
+
+
+def test_many_stray_words_leave_text_and_are_named():
+    column = with_stray(["12 m", "?", "?"])
+    encoder = fitted(v=column)
+    assert "v=?" in encoder.feature_names_out_
+    assert encoder.notes_ == [
+        "Column 'v' is taken as text, for of its values, most of them numbers, 3 are none (first '12 m'). "
+        "Write these as numbers or leave them blank to have the column count as numbers."
+    ]
+
+
+def test_numbers_left_out_as_free_text_are_named():
+    notes = fitted(v=with_stray(["?"] * 10, rows=100)).notes_
+    assert "10 are none (first '?')" in notes[0]
+    assert notes[1].startswith("Column 'v' is left out: 91 different values")
+
+
+@pytest.mark.parametrize("column", [["1", "2", "3", "4", "x", "y"] * 9, ["1", "2", "3"] * 9, ["u", "v", "7"] * 9])
+def test_categories_with_numbers_among_them_are_not_spoken_of(column):
+    assert fitted(v=column).notes_ == []
+
+
+@pytest.mark.parametrize(
+    "column", [["1,5", "2,25"], ["3", "1,5"], ["-0,5", "1,5"], ["1,000", "1,5"], ["1.000,50", "1,5"]]
+)
+def test_decimal_commas(column):
+    encoder = fitted(v=column)
+    first = next(text for text in column if "," in text)
+    assert encoder.columns_ == ["v", "x"]
+    assert encoder.notes_ == [
+        f"Column 'v' is taken as text, for its numbers are written with commas (first {first!r}). "
+        "Write decimal points, and nothing between thousands, to have it count as numbers."
+    ]
+
+
+def test_other_commas_are_not_spoken_of():
+    assert fitted(v=["1,5", "a,b"]).notes_ == []
