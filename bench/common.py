@@ -61,11 +61,11 @@ def load(name: str, folder: Path) -> DataSet | None:
         )
 
 
-def made_up(n: int, d: int, n_classes: int, seed: int = 0) -> DataSet:
+def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1.0) -> DataSet:
     """Overlapping normal clouds, one per class, in shuffled order. Makes no array of n×d but X."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % n_classes)
-    centres = rng.normal(size=(n_classes, d))
+    centres = separation * rng.normal(size=(n_classes, d))
     X = rng.standard_normal((n, d))
     for c in range(n_classes):
         for row in np.flatnonzero(y == c):
