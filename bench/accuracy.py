@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--percent", type=int, default=10, choices=(10, 20, 30, 40, 50))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--selection", default="ensemble", help="ensemble or best")
+    parser.add_argument("--candidates", type=int, default=8, help="T")
+    parser.add_argument("--engine", default="cpu", help="cpu, torch or auto")
     parser.add_argument("--paper-setting", action="store_true", help="PGLearnClassifier.paper()")
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--quick", action="store_true", help="two splits of small sets, or of made-up data")
@@ -37,7 +39,12 @@ def main() -> None:
     if options.paper_setting:
         model = PGLearnClassifier.paper(n_jobs=options.jobs)
     else:
-        model = PGLearnClassifier(selection=options.selection, n_jobs=options.jobs)
+        model = PGLearnClassifier(
+            selection=options.selection,
+            n_candidates=options.candidates,
+            engine=options.engine,
+            n_jobs=None if options.engine == "torch" else options.jobs,
+        )
     print(f"{model!r}, {options.percent} % labels, {n_splits} splits; {machine()}")
 
     figures, means = [], []

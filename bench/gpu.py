@@ -85,13 +85,11 @@ def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figu
     a = torch.as_tensor(np.stack([c.a for c in population])).to(placed.X)
     k = torch.as_tensor([c.k for c in population]).to(placed.X.device)
     (n, d), T, labels = placed.X.shape, len(population), placed.n_labels
-    Z = placed.X * a.sqrt()[:, None, :]
-    h = (Z * Z).sum(2)
-    G = rows.gram(Z)
+    G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
     tau = rows.thresholds(G, h, k)
     log_d = rows.log_degrees(G, h, tau)
     M = rows.systems(G, h, tau, log_d, 0.99)
-    E = dense._one_per_label(placed, T)
+    E = placed.one_per_label.expand(T, -1, -1)
     spread = cholesky.solved(M.clone(), E.clone())
     S = torch.bmm(spread, spread.mT)
     figures = []
@@ -101,9 +99,9 @@ def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figu
         ("degrees and systems", lambda: rows.systems(G, h, tau, rows.log_degrees(G, h, tau), 0.99), 0),
         ("factor and solve", lambda: cholesky.solved(M.clone(), E.clone()), n**3 // 3 + 2 * n * n * labels),
         ("scores and loss", lambda: dense._scored(placed, spread[:, placed.labelled], Log(), 0.01), 0),
-        ("∂g/∂P", lambda: torch.bmm(spread, spread.mT), 2 * n * n * labels),
+        ("∂g/∂P", lambda: rows.products(spread, spread), 2 * n * n * labels),
         ("edge coefficients", lambda: rows.coefficients(S, G, h, tau, log_d), 0),
-        ("contraction with X", lambda: (placed.X * (S @ placed.X)).sum(1), 2 * n * n * d),
+        ("contraction with X", lambda: rows.contracted(S, h, placed.X), 2 * n * n * d),
     ):
         ms = 1e3 * best_seconds(call, repetitions)
         rate = f", {T * flop / ms / 1e9:.1f} TFLOP/s" if flop else ""

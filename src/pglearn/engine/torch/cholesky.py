@@ -33,7 +33,7 @@ def _factored(M: Tensor) -> list[Tensor]:
     inverses = []
     for block in _blocks(M.shape[1]):
         L, failed = torch.linalg.cholesky_ex(M[:, block, block])
-        L[failed != 0] = torch.nan
+        L = torch.where((failed == 0)[:, None, None], L, torch.nan)
         eye = torch.eye(L.shape[1], dtype=M.dtype, device=M.device).expand_as(L)
         inverse = torch.linalg.solve_triangular(L, eye, upper=False)
         inverses.append(inverse)
@@ -41,8 +41,16 @@ def _factored(M: Tensor) -> list[Tensor]:
         if block.stop < M.shape[1]:
             panel = M[:, below, block] @ inverse.mT
             M[:, below, block] = panel
-            M[:, below, below].baddbmm_(panel, panel.mT, alpha=-1)
+            _subtract_lower(M[:, below, below], panel)
     return inverses
+
+
+def _subtract_lower(A: Tensor, panel: Tensor) -> None:
+    """A −= panel·panelᵀ where it is read again: on and below the diagonal, in two parts."""
+    half = A.shape[1] // 2 if A.shape[1] > 2 * BLOCK else 0
+    if half:
+        A[:, :half, :half].baddbmm_(panel[:, :half], panel[:, :half].mT, alpha=-1)
+    A[:, half:, :].baddbmm_(panel[:, half:], panel.mT, alpha=-1)
 
 
 def _substituted(M: Tensor, inverses: list[Tensor], B: Tensor) -> Tensor:

@@ -25,27 +25,23 @@ def evaluated(
     """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T)."""
     rows = _row_operations(placed.X)
     mu = propagation.coupling
-    Z = placed.X * a.sqrt()[:, None, :]
-    h = (Z * Z).sum(2)
-    G = rows.gram(Z)
-    del Z
+    G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
     tau = rows.thresholds(G, h, k.clamp(max=len(placed.X) - 1))
     log_d = rows.log_degrees(G, h, tau)
-    spread = cholesky.solved(rows.systems(G, h, tau, log_d, mu), _one_per_label(placed, len(a)))
+    spread = cholesky.solved(rows.systems(G, h, tau, log_d, mu), placed.one_per_label.expand(len(a), -1, -1).clone())
 
     g, accuracy, dg_dH = _scored(placed, spread[:, placed.labelled], loss, propagation.source)
-    S = torch.bmm(mu * (spread @ dg_dH), spread.mT)
+    S = rows.products(mu * (spread @ dg_dH), spread)
     del spread
     B, b = rows.coefficients(S, G, h, tau, log_d)
-    X = placed.X
-    dg_da = -2 * (b @ (X * X) - (X * (B @ X)).sum(1))
-    return g, accuracy, dg_da
+    # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.
+    g = torch.where(h.isfinite().all(1), g, torch.nan)
+    return g, accuracy, rows.contracted(B, b, placed.X)
 
 
 def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The pairs that are edges among scaled points Z (n × d)."""
-    h = (Z * Z).sum(1)[None]
-    G = eager.gram(Z[None])
+    G, h = eager.gram(Z[None])
     tau = eager.thresholds(G, h, torch.tensor([min(k, len(Z) - 1)], device=Z.device))
     _, p, q = eager.edges(G, h, tau).nonzero(as_tuple=True)
     return p, q
@@ -54,14 +50,8 @@ def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def bytes_per_candidate(placed: Placed) -> int:
     """What `evaluated` holds at its peak, per candidate."""
     (n, d), labels = placed.X.shape, placed.n_labels
-    copies = 3 if _row_operations(placed.X) is not eager else 7
+    copies = 3 if is_fused(placed.X) else 7
     return int(placed.X.element_size() * (copies * n * n + 2 * n * d + 4 * n * labels))
-
-
-def _one_per_label(placed: Placed, batch: int) -> Tensor:
-    E = placed.X.new_zeros(batch, len(placed.X), placed.n_labels)
-    E[:, placed.labelled, torch.arange(placed.n_labels, device=E.device)] = 1
-    return E
 
 
 def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -88,9 +78,13 @@ def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[T
     return g, right.to(g.dtype).mean(1), dg_dS
 
 
+def is_fused(X: Tensor) -> bool:
+    """Whether the fused kernels apply: CUDA, float32, rows that fit into registers."""
+    return X.device.type == "cuda" and X.dtype == torch.float32 and len(X) <= WIDEST_ROW
+
+
 def _row_operations(X: Tensor) -> ModuleType:
-    """The fused kernels where they apply: CUDA, float32, rows that fit into registers."""
-    if X.device.type == "cuda" and X.dtype == torch.float32 and len(X) <= WIDEST_ROW:
+    if is_fused(X):
         from pglearn.engine.torch import kernels
 
         return kernels

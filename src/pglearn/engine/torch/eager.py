@@ -16,10 +16,11 @@ import torch
 from pglearn.engine.torch.placed import Tensor
 
 
-def gram(Z: Tensor) -> Tensor:
-    """G, symmetric to the last bit: i–j and j–i must be the same edge, and every threshold is the distance of one."""
+def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
+    """G and h; G symmetric to the last bit, for i–j and j–i must be the same edge, and a threshold is one's length."""
     G = torch.bmm(Z, Z.mT)
-    return (G + G.mT) / 2
+    G = (G + G.mT) / 2
+    return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
 def thresholds(G: Tensor, h: Tensor, k: Tensor) -> Tensor:
@@ -53,6 +54,16 @@ def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) ->
     half = q[:, :, None] * T
     B = SP - 0.5 * (half + half.mT)
     return B, B.sum(2)
+
+
+def products(adjoint: Tensor, F: Tensor) -> Tensor:
+    """⟨Λ_i, F_j⟩ for all pairs."""
+    return torch.bmm(adjoint, F.mT)
+
+
+def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
+    """∂g/∂a = −2 [Σ_i b_i x_im² − Σ_i x_im (BX)_im]."""
+    return -2 * (b @ (X * X) - (X * (B @ X)).sum(1))
 
 
 def _squared_distances(G: Tensor, h: Tensor) -> Tensor:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,13 +18,14 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
+from pglearn.engine.torch.replay import Replayed
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import Log, Loss
 from pglearn.parameters import choice
-from pglearn.problem import Problem
+from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Solution
 
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
@@ -32,6 +34,7 @@ CPU_MEMORY = 2 << 30
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 Result = TypeVar("Result")
+Step: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 def cuda_is_available() -> bool:
@@ -65,6 +68,9 @@ class TorchEngine:
     refresh: int = 1
     _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
+    _steps: WeakKeyDictionary[Placed, Callable[[Tensor, Tensor], Tensor]] = field(
+        default_factory=WeakKeyDictionary, repr=False
+    )
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
@@ -119,19 +125,34 @@ class TorchEngine:
         return [self._within_memory(partial(self._sparse, placed, c)) for c in configurations]
 
     def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X)
-        k = torch.as_tensor([c.k for c in configurations]).to(placed.X.device)
+        a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X.dtype)
+        k = torch.as_tensor([c.k for c in configurations])
+        step = self._step_on(placed)
 
-        def population(memory: int) -> Tensor:
-            step = max(1, memory // dense.bytes_per_candidate(placed))
-            chunks = []
-            for start in range(0, len(a), step):
-                part = slice(start, start + step)
-                g, accuracy, dg_da = dense.evaluated(placed, a[part], k[part], self.loss, self.propagation)
-                chunks.append(torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1))
-            return torch.cat(chunks).double().cpu().numpy()
+        def population(memory: int) -> Array:
+            size = max(1, memory // dense.bytes_per_candidate(placed))
+            parts = [step(a[start : start + size], k[start : start + size]) for start in range(0, len(a), size)]
+            return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
 
         return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
+
+    def _step_on(self, placed: Placed) -> Step:
+        """A step of a population: arrays of the host in, one array of the host out."""
+        if placed in self._steps:
+            return self._steps[placed]
+        there = weakref.proxy(placed)  # a step must not keep alive what it is kept for
+        loss, propagation = self.loss, self.propagation
+
+        def on_device(a: Tensor, k: Tensor) -> Tensor:
+            g, accuracy, dg_da = dense.evaluated(there, a, k, loss, propagation)
+            return torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1)
+
+        def there_and_back(a: Tensor, k: Tensor) -> Tensor:
+            return on_device(a.to(there.X), k.to(there.X.device)).cpu()
+
+        placed.prepare()
+        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else there_and_back
+        return self._steps[placed]
 
     def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
         if not np.isfinite(configuration.a).all():
@@ -161,6 +182,7 @@ class TorchEngine:
                 return work(memory)
             except torch.OutOfMemoryError:
                 self._kept.clear()
+                self._steps.clear()
                 memory //= 2
                 if memory < 1 << 24:
                     raise

@@ -6,6 +6,9 @@ M and S ever exist, and each is read once per kernel: they are bound by memory, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 import triton
 import triton.language as tl
@@ -13,10 +16,12 @@ import triton.language as tl
 from pglearn.engine.torch.placed import Tensor
 
 INFINITY_BITS = tl.constexpr(0x7F800000)
+HALF_OF_LAST_BIT = 0x1000  # of a float32 that keeps ten bits of its mantissa
 
 
-def gram(Z: Tensor) -> Tensor:
-    return torch.bmm(Z, Z.mT)  # `_edges` allows for the last bits
+def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
+    G = torch.bmm(Z, Z.mT)  # `_edges` allows for the last bits
+    return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
 def thresholds(G: Tensor, h: Tensor, k: Tensor) -> Tensor:
@@ -42,6 +47,38 @@ def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) ->
     _weighted_sums[_grid(h)](S, G, h, tau, log_d, q, h.shape[1], **_block(h))
     _coefficients[_grid(h)](S, G, h, tau, log_d, q, b, h.shape[1], **_block(h))
     return S, b
+
+
+def products(adjoint: Tensor, F: Tensor) -> Tensor:
+    with _tensor_cores():
+        return torch.bmm(adjoint, F.mT)
+
+
+def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
+    """On tensor cores, which round their factors to ten bits.
+
+    b x² and x B x cancel, so both must see the same rounded numbers: B and b are rounded where they are made, X here.
+    The result is then the gradient of points that are off by 2⁻¹¹, and loses no digits to the cancellation.
+    """
+    X = _rounded(X)
+    with _tensor_cores():
+        BX = B @ X
+    return -2 * (b @ (X * X) - (X * BX).sum(1))
+
+
+def _rounded(X: Tensor) -> Tensor:
+    return ((X.view(torch.int32) + HALF_OF_LAST_BIT) & ~(2 * HALF_OF_LAST_BIT - 1)).view(torch.float32)
+
+
+@contextmanager
+def _tensor_cores() -> Iterator[None]:
+    """Products of what is only needed for the direction of a step: ten bits of each factor, sums in float32."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def _grid(h: Tensor) -> tuple[int, int]:
@@ -78,17 +115,18 @@ def _edges(d2, rounding, tau, i, base, j, real):
 
 @triton.jit
 def _thresholds(G, h, k, tau, n, BLOCK: tl.constexpr):
-    """Bisection over the bit patterns, which are ordered as the distances are: exact after 31 halvings."""
+    """Bisection over the bit patterns, which are ordered as the distances are, until k of them are below."""
     i, base, _j, _real, _start, d2, _rounding = _row(G, h, n, BLOCK)
     bits = d2.to(tl.int32, bitcast=True)
     wanted = tl.load(k + tl.program_id(1))
     low = tl.zeros((), dtype=tl.int32)
     high = low + INFINITY_BITS
-    for _ in range(31):
+    while low < high:
         middle = low + (high - low) // 2
-        enough = tl.sum((bits <= middle).to(tl.int32), 0) >= wanted
-        high = tl.where(enough, middle, high)
-        low = tl.where(enough, low, middle + 1)
+        count = tl.sum((bits <= middle).to(tl.int32), 0)
+        high = tl.where(count >= wanted, middle, high)
+        low = tl.where(count == wanted, high, tl.where(count >= wanted, low, middle + 1))
+    high = tl.max(tl.where(bits <= high, bits, 0), 0)  # the k-th itself, not what parts it from the next
     tl.store(tau + base + i, high.to(tl.float32, bitcast=True))
 
 
@@ -136,5 +174,6 @@ def _coefficients(S, G, h, tau, log_d, q, b, n, BLOCK: tl.constexpr):
     t_ij = tl.exp(-d2 - log_d_i)
     t_ji = tl.exp(-d2 - log_d_j)
     value = tl.where(edge, s * p - 0.5 * (q_i * t_ij + q_j * t_ji), 0.0)
+    value = ((value.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)  # see `contracted`
     tl.store(S + start + j, value, mask=real)
     tl.store(b + base + i, tl.sum(value, 0))

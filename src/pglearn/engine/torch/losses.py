@@ -5,6 +5,7 @@ Each takes the parameters of the loss it stands for from that loss, so the two c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import singledispatch
 
@@ -56,7 +57,7 @@ def _(loss: Power, S: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
 @batched.register
 def _(loss: Exponential, S: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
     def of(p: Tensor) -> tuple[Tensor, Tensor]:
-        log_x = torch.log(torch.as_tensor(loss.x, dtype=p.dtype, device=p.device))
+        log_x = math.log(loss.x)
         f = torch.exp(-p * log_x)
         return f, -log_x * f
 

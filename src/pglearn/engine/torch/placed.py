@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -54,6 +55,17 @@ class Placed:
     @property
     def n_labels(self) -> int:
         return len(self.labelled)
+
+    def prepare(self) -> None:
+        """Make now what a recorded step must find made."""
+        _ = self.one_per_label
+
+    @cached_property
+    def one_per_label(self) -> Tensor:
+        """E_L: a column per label, 1 at its point, n × l."""
+        E = self.X.new_zeros(len(self.X), self.n_labels)
+        E[self.labelled, torch.arange(self.n_labels, device=E.device)] = 1
+        return E
 
     @property
     def n_folds(self) -> int:

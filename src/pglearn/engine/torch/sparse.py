@@ -197,7 +197,9 @@ def gradient(X: Tensor, graph: DeviceGraph, mu: float, adjoint: Tensor, F: Tenso
 
 def _csr(indptr: Tensor, indices: Tensor, data: Tensor, n: int) -> Tensor:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        warnings.filterwarnings(
+            "ignore", "Sparse (CSR tensor support is in beta|invariant checks are implicitly disabled)"
+        )
         return torch.sparse_csr_tensor(indptr, indices, data, (n, n), check_invariants=False)
 
 

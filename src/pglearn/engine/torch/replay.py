@@ -1,0 +1,56 @@
+"""A step recorded once and replayed: hundreds of small kernels without the time it takes to launch each from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from pglearn.engine.torch.placed import Tensor
+
+ROUND_UP = 8  # populations are filled up to a multiple of this, so that few sizes are ever recorded
+
+
+class Recorded:
+    """`step(a, k)` on a CUDA device, for populations of one size."""
+
+    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, pool: Tensor | None) -> None:
+        self._a, self._k = a.clone(), k.clone()
+        warm_up = torch.cuda.Stream()
+        warm_up.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(warm_up):  # libraries set themselves up, kernels are compiled
+            step(self._a, self._k)
+        torch.cuda.current_stream().wait_stream(warm_up)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, pool=pool):
+            self._result = step(self._a, self._k)
+
+    @property
+    def pool(self) -> Tensor:
+        """Its memory, which others may share: they run one after another, and results are copied before the next."""
+        return self._graph.pool()
+
+    def __call__(self, a: Tensor, k: Tensor) -> Tensor:
+        self._a.copy_(a)
+        self._k.copy_(k)
+        self._graph.replay()
+        return self._result.cpu()
+
+
+class Replayed:
+    """`step` for populations of any size: arrays of the host in, a tensor of the host out."""
+
+    def __init__(self, step: Callable[[Tensor, Tensor], Tensor]) -> None:
+        self._step = step
+        self._recorded: dict[int, Recorded] = {}
+
+    def __call__(self, a: Tensor, k: Tensor) -> Tensor:
+        size = len(a)
+        full = -(-size // ROUND_UP) * ROUND_UP
+        if full > size:  # the last candidate once more, as often as it takes
+            index = torch.arange(full).clamp(max=size - 1)
+            a, k = a[index], k[index]
+        if full not in self._recorded:
+            pool = next((recorded.pool for recorded in self._recorded.values()), None)
+            self._recorded[full] = Recorded(self._step, a.cuda(), k.cuda(), pool)
+        return self._recorded[full](a, k)[:size]

@@ -1,0 +1,64 @@
+"""Which engine a search runs on."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from tests.problems import partly_labelled, points
+
+from pglearn.engine import CPUEngine, choose, chosen_engine
+from pglearn.errors import InputError
+from pglearn.loss import Log
+from pglearn.problem import Problem
+from pglearn.propagation import LGC
+
+
+def engine(name, evaluations=10):
+    return chosen_engine(name, Log(), LGC(), Problem.of(points(30), partly_labelled(30, 9)), evaluations)
+
+
+def test_an_absent_torch_is_an_error_with_the_pip_line(monkeypatch):
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r'pip install "pglearn\[torch\]"'):
+        engine("torch")
+
+
+def test_auto_takes_the_cpu_where_torch_or_a_device_is_lacking(monkeypatch):
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    assert isinstance(engine("auto", 10**9), CPUEngine)
+
+
+def test_auto_does_not_ask_for_a_device_when_the_search_is_short(monkeypatch):
+    monkeypatch.setattr(choose, "sees_cuda", lambda: pytest.fail("a device was looked for"))
+    assert isinstance(engine("auto"), CPUEngine)
+
+
+def test_auto_takes_the_device_when_the_search_is_long(monkeypatch):
+    monkeypatch.setattr(choose, "sees_cuda", lambda: True)
+    monkeypatch.setattr(choose, "_torch_engine", lambda *arguments: "torch")
+    assert engine("auto", 10**9) == "torch"
+
+
+def test_torch_is_not_loaded_to_learn_that_there_is_no_driver(monkeypatch):
+    def no_driver(name):
+        raise OSError
+
+    monkeypatch.setattr(choose, "find_spec", lambda name: importlib.util.find_spec("json"))
+    monkeypatch.setattr(choose.ctypes, "CDLL", no_driver)
+    before = "torch" in sys.modules
+    assert not choose.sees_cuda()
+    assert ("torch" in sys.modules) == before
+
+
+def test_an_unknown_engine_lists_what_there_is():
+    with pytest.raises(InputError, match="engine='gpu' is not known: choose one of 'auto', 'cpu', 'torch'"):
+        engine("gpu")
+
+
+def test_the_estimate_grows_with_the_problem():
+    small, large = (Problem.of(points(n), partly_labelled(n, 9)) for n in (30, 300))
+    assert choose.seconds_on_a_core(large, 10) > 50 * choose.seconds_on_a_core(small, 10)
+    assert np.isclose(choose.seconds_on_a_core(small, 20), 2 * choose.seconds_on_a_core(small, 10))

@@ -1,0 +1,190 @@
+"""What is the torch engine's own; the contract that it shares with the others is in test_engines.py."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from tests.conftest import EXTRAS
+from tests.problems import partly_labelled, points
+
+from pglearn import PGLearnClassifier
+from pglearn.cli import main
+from pglearn.engine import Configuration, CPUEngine
+from pglearn.errors import InputError
+from pglearn.loss import LOSSES, Log
+from pglearn.problem import VALIDATIONS, Problem
+from pglearn.propagation import LGC
+
+if "torch" not in EXTRAS:
+    pytest.skip("PGLEARN_TEST_EXTRAS does not ask for torch", allow_module_level=True)
+
+import torch
+
+from pglearn.engine.torch import TorchEngine, dense, eager
+from pglearn.engine.torch import engine as module
+from pglearn.engine.torch.neighbours import k_nearest
+from pglearn.graph import neighbours
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+
+
+def problem_of(n=150, validation="loo"):
+    return Problem.of(points(n, 6), partly_labelled(n, 45), validation=validation)
+
+
+def population(size=5, d=6):
+    rng = np.random.default_rng(1)
+    return [
+        Configuration(int(k), a)
+        for k, a in zip(rng.integers(3, 12, size), rng.exponential(size=(size, d)), strict=True)
+    ]
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def form(request, monkeypatch):
+    """Both ways to hold a graph, whatever the number of points."""
+    if request.param == "sparse":
+        monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    return request.param
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
+    problem, configurations = problem_of(validation=validation), population()
+    expected = CPUEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
+    found = TorchEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
+    for one, other in zip(found, expected, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        assert one.accuracy == pytest.approx(other.accuracy, abs=1e-6)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
+def test_a_population_in_parts_is_the_same_population():
+    problem, configurations = problem_of(), population(9)
+    whole = TorchEngine(Log(), LGC(), dtype="float64").value_and_gradient(problem, configurations)
+    parts = TorchEngine(Log(), LGC(), dtype="float64", memory=1).value_and_gradient(problem, configurations)
+    for one, other in zip(whole, parts, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-12)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=1e-9, atol=1e-12)
+
+
+def test_the_same_population_twice_is_the_same_to_the_last_bit(form):
+    problem, configurations = problem_of(), population(5)
+    first, second = (TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations) for _ in range(2))
+    assert [e.loss for e in first] == [e.loss for e in second]
+    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38])
+def test_a_candidate_that_fails_touches_no_other(bad, form):
+    problem, configurations = problem_of(), population(4)
+    alone = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    spoilt = [*configurations[:2], Configuration(5, np.full(6, bad)), *configurations[2:]]
+    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, spoilt)
+    assert [e.loss for e in found[:2] + found[3:]] == pytest.approx([e.loss for e in alone], rel=1e-5)
+    if not np.isfinite(bad):
+        assert not np.isfinite(found[2].loss)
+
+
+def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
+    problem, configurations = problem_of(), population(8)
+    sizes, evaluated = [], dense.evaluated
+
+    def short_of_memory(placed, a, k, loss, propagation):
+        sizes.append(len(a))
+        if len(a) > 2:
+            raise torch.OutOfMemoryError
+        return evaluated(placed, a, k, loss, propagation)
+
+    monkeypatch.setattr(dense, "evaluated", short_of_memory)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    engine = TorchEngine(Log(), LGC(), device="cpu", memory=8 << 26)
+    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
+        found = engine.value_and_gradient(problem, configurations)
+    assert len(found) == 8
+    assert sizes == [8, 4, 2, 2, 2, 2]
+
+
+def test_neighbours_are_the_exact_ones_in_blocks_of_any_size():
+    Z = points(300, 5)
+    expected = np.sort(neighbours.k_nearest(Z, 7), axis=1)
+    for memory in (1, 1 << 16, 1 << 24):
+        found = np.sort(k_nearest(torch.as_tensor(Z), 7, memory).numpy(), axis=1)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_neighbours_are_searched_anew_as_often_as_asked(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    searches = []
+    monkeypatch.setattr(module, "k_nearest", lambda *arguments: searches.append(1) or k_nearest(*arguments))
+    problem, a = problem_of(), np.full(6, 0.3)
+    engine = TorchEngine(Log(), LGC(), refresh=3)
+    for step in range(7):
+        engine.value_and_gradient(problem, [Configuration(5, a * (1 + 0.01 * step), owner=0)])
+    assert len(searches) == 3
+
+
+@needs_cuda
+def test_kernels_do_what_plain_torch_does():
+    from pglearn.engine.torch import kernels
+
+    torch.manual_seed(0)
+    Z = torch.randn(3, 137, 5, device="cuda")
+    k, (G, h) = torch.tensor([3, 7, 136], device="cuda"), eager.gram(Z)
+    tau = eager.thresholds(G, h, k)
+    torch.testing.assert_close(kernels.thresholds(G, h, k), tau, rtol=0, atol=0)
+    log_d = eager.log_degrees(G, h, tau)
+    torch.testing.assert_close(kernels.log_degrees(G, h, tau), log_d, rtol=0, atol=2e-6)
+    systems = kernels.systems(G, h, tau, log_d, 0.99)
+    torch.testing.assert_close(systems, eager.systems(G, h, tau, log_d, 0.99), rtol=0, atol=1e-6)
+    S = torch.randn(3, 137, 137, device="cuda")
+    S = S + S.mT
+    B, b = eager.coefficients(S, G, h, tau, log_d)
+    rounded, sums = kernels.coefficients(S.clone(), G, h, tau, log_d)
+    torch.testing.assert_close(rounded, B, rtol=1e-3, atol=1e-6)
+    torch.testing.assert_close(sums, rounded.sum(2), rtol=0, atol=1e-5)
+    exact = eager.contracted(B, b, Z[0])
+    torch.testing.assert_close(
+        kernels.contracted(rounded, sums, Z[0]), exact, rtol=0, atol=1e-3 * float(exact.abs().max())
+    )
+
+
+# The estimator and the command line
+
+
+def table(n=90):
+    y = partly_labelled(n, 30)
+    return points(n, 4), y
+
+
+def test_a_fit_is_that_of_the_cpu_engine():
+    X, y = table()
+    cpu, gpu = (PGLearnClassifier(budget=4, random_state=0, engine=name).fit(X, y) for name in ("cpu", "torch"))
+    assert cpu.engine_ == "cpu"
+    assert gpu.engine_.startswith("torch on ")
+    np.testing.assert_allclose(gpu.search_results_["loss"], cpu.search_results_["loss"], rtol=1e-2)
+    assert (gpu.transduction_ == cpu.transduction_).mean() > 0.97
+
+
+def test_processes_and_torch_are_refused_together():
+    X, y = table()
+    with pytest.raises(InputError, match="leave out n_jobs and executor"):
+        PGLearnClassifier(engine="torch", n_jobs=2).fit(X, y)
+
+
+def test_device_memory_must_be_positive():
+    X, y = table()
+    with pytest.raises(InputError, match="device_memory=0 must be above 0"):
+        PGLearnClassifier(engine="torch", device_memory=0).fit(X, y)
+
+
+def test_the_command_line_says_which_engine_it_was(tmp_path, capsys):
+    X, y = table()
+    np.savez(tmp_path / "table.npz", X=X, y=y)
+    path, out = str(tmp_path / "table.npz"), str(tmp_path / "out")
+    assert main(["fit", path, "--target", "y", "-o", out, "--engine", "torch", "--budget", "1", "--quiet"]) == 0
+    assert "Engine: torch on" in capsys.readouterr().out
+    assert os.path.exists(os.path.join(out, "model.npz"))
