@@ -217,7 +217,18 @@ def test_the_learned_k_is_in_its_range():
 def test_search_results_have_a_row_per_configuration(fitted):
     model, _, _ = fitted
     results = model.search_results_
-    assert list(results) == ["candidate", "k", "born", "died", "steps", "loss", "accuracy", "converged", "selected"]
+    assert list(results) == [
+        "candidate",
+        "k",
+        "born",
+        "died",
+        "steps",
+        "loss",
+        "accuracy",
+        "converged",
+        "failure",
+        "selected",
+    ]
     table = pd.DataFrame(results)
     assert len(table) == 4 + 2 * 2
     assert table["candidate"].tolist() == list(range(8))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.problems import partly_labelled, points
 
+import pglearn
 from pglearn.engine import CPUEngine, choose, chosen_engine
 from pglearn.errors import InputError
 from pglearn.loss import Log
@@ -62,3 +65,13 @@ def test_the_estimate_grows_with_the_problem():
     small, large = (Problem.of(points(n), partly_labelled(n, 9)) for n in (30, 300))
     assert choose.seconds_on_a_core(large, 10) > 50 * choose.seconds_on_a_core(small, 10)
     assert np.isclose(choose.seconds_on_a_core(small, 20), 2 * choose.seconds_on_a_core(small, 10))
+
+
+def test_only_the_torch_engine_imports_torch():
+    root = Path(pglearn.__file__).parent
+    importers = {
+        path.relative_to(root).parts[:2]
+        for path in root.rglob("*.py")
+        if re.search(r"^\s*(import|from) (torch|triton)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert importers == {("engine", "torch")}

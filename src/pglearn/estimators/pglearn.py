@@ -83,7 +83,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Worker processes of the CPU engine, -1 for one per core. None is 1, as everywhere in scikit-learn.
     executor : concurrent.futures.Executor or {"loky", "threads", "serial"}, optional
-        Where candidates run. By default loky's processes if `n_jobs` is not 1.
+        Where candidates run. By default loky's processes if `n_jobs` is not 1; "serial" is this process, whatever
+        `n_jobs` says.
     random_state : int, RandomState or None
         Seed of the draws and splits.
     verbose : int, default=0
@@ -108,7 +109,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
         The symmetric weights W; with "ensemble" the mean over the members.
     search_results_ : dict of arrays
-        One row per configuration drawn: candidate, k, born, died, steps, loss, accuracy, converged, selected.
+        One row per configuration drawn: candidate, k, born, died, steps, loss, accuracy, converged, failure (why it
+        ended early, if it did), selected.
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
@@ -421,22 +423,18 @@ def _progress(verbose: int) -> Any:
 
 def _table_of(candidates: list[Candidate], chosen: list[Candidate], budget: float) -> dict[str, Array]:
     selected = {candidate.id for candidate in chosen}
-    rows = [
-        (
-            c.id,
-            c.k,
-            c.born,
-            budget if c.died is None else c.died,
-            c.steps,
-            c.loss,
-            c.accuracy,
-            c.converged,
-            c.id in selected,
-        )
-        for c in candidates
-    ]
-    names = ("candidate", "k", "born", "died", "steps", "loss", "accuracy", "converged", "selected")
-    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    return {
+        "candidate": np.array([c.id for c in candidates]),
+        "k": np.array([c.k for c in candidates]),
+        "born": np.array([c.born for c in candidates]),
+        "died": np.array([budget if c.died is None else c.died for c in candidates]),
+        "steps": np.array([c.steps for c in candidates]),
+        "loss": np.array([c.loss for c in candidates]),
+        "accuracy": np.array([c.accuracy for c in candidates]),
+        "converged": np.array([c.converged for c in candidates]),
+        "failure": np.array([c.failure or "" for c in candidates]),
+        "selected": np.array([c.id in selected for c in candidates]),
+    }
 
 
 def _history_of(candidates: list[Candidate]) -> dict[str, Array]:
