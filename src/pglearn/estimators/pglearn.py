@@ -320,7 +320,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
         self.n_neighbors_ = members[0].k
         self.feature_weights_ = self._scaling.weights(np.mean([member.a for member in members], axis=0))
-        self.scaled_ = self._scaling.active
+        self.scaled_ = self._scaling.standardises
 
     def _numbers(self, X: Any, reset: bool) -> Array:
         """X as scikit-learn checks it, but with sentences that help."""

@@ -31,11 +31,12 @@ class Scaling:
         return cls((X / unit).mean(axis=0) * unit, np.where(spread > 0, spread, unit))
 
     @property
-    def active(self) -> bool:
-        return bool((self.spread != 1).any() or self.centre.any())
+    def standardises(self) -> bool:
+        """Whether columns are treated differently; a common unit for all is no standardisation."""
+        return bool(np.ptp(self.spread) > 0 or self.centre.any())
 
     def of(self, X: Array) -> Array:
-        return (X - self.centre) / self.spread if self.active else X
+        return (X - self.centre) / self.spread if self.standardises or self.spread[0] != 1 else X
 
     def weights(self, a: Array) -> Array:
         """Feature weights in units of the given features."""

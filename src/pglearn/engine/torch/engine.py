@@ -68,9 +68,7 @@ class TorchEngine:
     refresh: int = 1
     _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
-    _steps: WeakKeyDictionary[Placed, Callable[[Tensor, Tensor], Tensor]] = field(
-        default_factory=WeakKeyDictionary, repr=False
-    )
+    _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
@@ -127,9 +125,9 @@ class TorchEngine:
     def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X.dtype)
         k = torch.as_tensor([c.k for c in configurations])
-        step = self._step_on(placed)
 
         def population(memory: int) -> Array:
+            step = self._step_on(placed)  # not kept outside: what it recorded must go when memory runs out
             size = max(1, memory // dense.bytes_per_candidate(placed))
             parts = [step(a[start : start + size], k[start : start + size]) for start in range(0, len(a), size)]
             return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
