@@ -30,14 +30,18 @@ def main() -> None:
     parser.add_argument("--selection", default="ensemble", help="ensemble or best")
     parser.add_argument("--candidates", type=int, default=8, help="T")
     parser.add_argument("--engine", default="cpu", help="cpu, torch or auto")
-    parser.add_argument("--paper-setting", action="store_true", help="PGLearnClassifier.paper()")
+    parser.add_argument(
+        "--paper-setting", action="store_true", help="PGLearnClassifier.paper(): its own T and selection stand"
+    )
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--quick", action="store_true", help="two splits of small sets, or of made-up data")
     options = parser.parse_args()
     names, n_splits = (("umist", "yale"), 2) if options.quick else (options.sets, options.splits)
 
     if options.paper_setting:
-        model = PGLearnClassifier.paper(n_jobs=options.jobs)
+        model = PGLearnClassifier.paper(
+            engine=options.engine, n_jobs=None if options.engine == "torch" else options.jobs
+        )
     else:
         model = PGLearnClassifier(
             selection=options.selection,

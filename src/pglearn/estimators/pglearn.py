@@ -268,6 +268,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters.check_positive_or_none("max_time", self.max_time)
         propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION)
         parameters.check_positive_or_none("device_memory", self.device_memory)
+        if self.engine == "cpu" and self.device_memory is not None:
+            raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
         workers = workers_for(self.executor, parameters.processes(self.n_jobs))
         if self.engine == "torch" and not isinstance(workers, Here):
             raise InputError(
