@@ -5,7 +5,7 @@
     python bench/gpu.py --quick                # small made-up problems, on the CPU if need be
 
 Sections: steps (32 candidates, one step), stages (where a step goes), fits (fifty default fits with 32 candidates),
-million (1,000,000 × 128, 30 steps), cpu (the same step on the CPU engine of this machine).
+million (1,000,000 × 128, 30 steps), cpu (each of these on the CPU engine, all cores of this machine).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from pglearn.engine import Configuration, CPUEngine
 from pglearn.engine.torch import TorchEngine, cholesky, dense
 from pglearn.engine.torch.placed import Placed
 from pglearn.graph import mean_distance
+from pglearn.graph.neighbours import k_nearest, scaled_points
+from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -31,6 +33,7 @@ from pglearn.search.candidate import Draws
 
 CANDIDATES = 32
 STEP_TARGETS = {"coil": 10.0, "mnist": 6.0, "yale": 2.5}
+MILLION_STEPS, REFRESH = 30, 5
 SECTIONS = ("steps", "stages", "fits", "million", "cpu")
 
 
@@ -133,12 +136,9 @@ def fits(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) 
 
 def million(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
     """One candidate, five folds of 1,000 labels, neighbours searched anew at every fifth step, 12 GiB to work in."""
-    n, d, n_steps = (5_000, 8, 3) if options.quick else (1_000_000, 128, 30)
-    data = made_up(n, d, 10, separation=0.3)
-    shown = few_labels(data.y, 1_000 / n)
-    problem = Problem.of(data.X.astype(np.float32), hidden(data.y, shown), validation="kfold")
-    refreshing = TorchEngine(Log(), search_lgc(), memory=12 << 30, refresh=5)
-    a = np.full(d, mean_distance(problem.X) ** -2)
+    problem, a = million_points(options)
+    n_steps = 3 if options.quick else MILLION_STEPS
+    refreshing = TorchEngine(Log(), search_lgc(), memory=12 << 30, refresh=REFRESH)
     if engine.where.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     started = time.perf_counter()
@@ -150,7 +150,8 @@ def million(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespac
         if step == 0:
             first = time.perf_counter() - started
     seconds = time.perf_counter() - started
-    name = f"{data.size}, {n_steps} steps, neighbours at every fifth"
+    n, d = problem.X.shape
+    name = f"{n:,}×{d}, {n_steps} steps, neighbours at every fifth"
     full = not options.quick
     figures = [Figure.at_most(name, seconds, 120, " s") if full else Figure(name, f"{seconds:.1f} s")]
     figures.append(Figure("its first step, neighbours included", f"{first:.1f} s"))
@@ -162,7 +163,12 @@ def million(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespac
 
 
 def cpu(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
-    """The same population on the CPU engine, candidates spread over the cores of this machine."""
+    """Steps, fits of the first split and the million points on the CPU engine, on all cores of this machine."""
+    return [*cpu_steps(engine, sets, options), *cpu_fits(sets, options), *cpu_million(engine, options)]
+
+
+def cpu_steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """The same population, candidates spread over the cores."""
     from joblib import Parallel, delayed
 
     figures = []
@@ -183,6 +189,65 @@ def cpu(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -
             )
         )
     return figures
+
+
+def cpu_fits(sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
+    """One default fit with 32 candidates of each data set, on both engines."""
+    budget = {"budget": 2} if options.quick else {}
+    figures, totals = [], {"torch": 0.0, "cpu": 0.0}
+    for data in sets:
+        shown = data.labelled(10, 0) if data.splits else few_labels(data.y, 0.1)
+        seconds = {}
+        for name, jobs in (("torch", {}), ("cpu", {"n_jobs": -1})):
+            model = PGLearnClassifier(n_candidates=CANDIDATES, random_state=0, engine=name, **jobs, **budget)
+            started = time.perf_counter()
+            model.fit(data.X, hidden(data.y, shown))
+            seconds[name] = time.perf_counter() - started
+            totals[name] += seconds[name]
+        figures.append(
+            _beside(f"{data.name}, fit of the first split on the CPU engine", seconds["cpu"], seconds["torch"])
+        )
+    return [*figures, _beside(f"these {len(sets)} fits on the CPU engine", totals["cpu"], totals["torch"])]
+
+
+def cpu_million(engine: TorchEngine, options: argparse.Namespace) -> list[Figure]:
+    """The million points: a fiftieth of one neighbour search and one whole step, from which the run is reckoned."""
+    problem, a = million_points(options)
+    n, n_steps = len(problem.X), 3 if options.quick else MILLION_STEPS
+    Z = scaled_points(problem.X, a, problem.centre)
+    sample = np.random.default_rng(0).choice(n, n // 50, replace=False)
+    started = time.perf_counter()
+    k_nearest(Z, 10, queries=Z[sample])
+    search = 50 * (time.perf_counter() - started)
+    graph = TorchEngine(Log(), search_lgc(), memory=12 << 30).graph(problem, Configuration(10, a))
+    reference = CPUEngine(Log(), search_lgc())
+    started = time.perf_counter()
+    reference.on_graph(problem, graph_on_edges(Z, graph.edges))
+    step = time.perf_counter() - started
+    on_cpu = -(-n_steps // REFRESH) * search + n_steps * step
+    refreshing = TorchEngine(Log(), search_lgc(), memory=12 << 30, refresh=REFRESH)
+    started = time.perf_counter()
+    for _ in range(REFRESH):
+        refreshing.value_and_gradient(problem, [Configuration(10, a, owner=0)])
+    on_device = (time.perf_counter() - started) * n_steps / REFRESH
+    return [
+        Figure(f"{n:,} points, one neighbour search on the CPU, 50 × a fiftieth", f"{search:.0f} s"),
+        Figure("a step on known edges there", f"{step:.1f} s"),
+        _beside(f"so {n_steps} steps, neighbours at every fifth", on_cpu, on_device),
+    ]
+
+
+def _beside(name: str, on_cpu: float, on_device: float) -> Figure:
+    return Figure(name, f"{on_cpu:.0f} s, {on_cpu / on_device:.0f}×")
+
+
+def million_points(options: argparse.Namespace) -> tuple[Problem, np.ndarray]:
+    """Ten overlapping clouds, 1,000 labels in five folds, and even weights to start from."""
+    n, d = (5_000, 8) if options.quick else (1_000_000, 128)
+    data = made_up(n, d, 10, separation=0.3)
+    shown = few_labels(data.y, 1_000 / n)
+    problem = Problem.of(data.X.astype(np.float32), hidden(data.y, shown), validation="kfold")
+    return problem, np.full(d, mean_distance(problem.X) ** -2)
 
 
 def one_thread_step(reference: CPUEngine, problem: Problem, configuration: Configuration) -> float:

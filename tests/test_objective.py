@@ -10,6 +10,7 @@ import pytest
 
 import pglearn
 from pglearn.errors import InputError
+from tests.conftest import EXTRAS
 from tests.problems import partly_labelled, points
 
 X, Y, A = points(20), partly_labelled(20, 9), np.full(4, 0.3)
@@ -37,6 +38,15 @@ def test_value_and_gradient_are_plain_float64(dtype):
     assert dg_da.dtype == np.float64
 
 
+@pytest.mark.skipif("torch" not in EXTRAS, reason="PGLEARN_TEST_EXTRAS does not ask for torch")
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-8), ("float32", 1e-3)])
+def test_the_torch_engine_gives_the_same(dtype, close):
+    g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, engine="torch", dtype=dtype)
+    expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
+    assert g == pytest.approx(expected_g, rel=close)
+    np.testing.assert_allclose(dg_da, expected, rtol=0, atol=close * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("validation", ["kfold", "holdout"])
 def test_the_split_follows_the_random_state(validation):
     losses = [pglearn.loss_and_gradient(X, Y, a=A, validation=validation, random_state=seed)[0] for seed in (0, 0, 1)]
@@ -49,7 +59,7 @@ def test_the_split_follows_the_random_state(validation):
         ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential'"),
         ("validation", "half", "'loo', 'kfold', 'holdout'"),
         ("propagation", "heat", "'lgc'"),
-        ("engine", "abacus", "'cpu'"),
+        ("engine", "abacus", "'auto', 'cpu', 'torch'"),
         ("neighbors", "some", "'auto', 'exact'"),
         ("dtype", "float16", "'float64', 'float32'"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pglearn.engine import Configuration, CPUEngine
+from pglearn.engine import Configuration, chosen_engine
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES
 from pglearn.parameters import check_whole, choice
@@ -49,8 +49,8 @@ def loss_and_gradient(
         How labels spread.
     alpha : float in (0, 1)
         μ of the propagation.
-    engine : {"cpu"}
-        What computes it.
+    engine : {"cpu", "torch", "auto"}
+        What computes it: "torch" on CUDA where there is a device, "auto" where that is worth its start.
     neighbors : {"auto", "exact"}
         How neighbours are found; `auto` is exact.
     dtype : {"float64", "float32"}
@@ -73,7 +73,6 @@ def loss_and_gradient(
     >>> bool(dg_da[0] < 0 < dg_da[1])     # more of the first feature, less of the second
     True
     """
-    choice(engine, {"cpu": None}, "engine")
     choice(neighbors, {"auto": None, "exact": None}, "neighbors")
     check_whole("k", k, least=1)
     precision = choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype")
@@ -89,6 +88,7 @@ def loss_and_gradient(
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
-    objective = CPUEngine(choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha))
+    summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
+    objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
     return evaluation.loss, evaluation.dg_da

@@ -108,6 +108,50 @@ def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
     assert sizes == [8, 4, 2, 2, 2, 2]
 
 
+@pytest.fixture
+def nearly_full_device():
+    """A CUDA device with 2 GiB left."""
+    torch.cuda.empty_cache()
+    free, _ = torch.cuda.mem_get_info()
+    hog = torch.empty(free - (2 << 30), dtype=torch.uint8, device="cuda")
+    yield
+    del hog
+    torch.cuda.empty_cache()
+
+
+@needs_cuda
+@pytest.mark.parametrize(("n", "size"), [(2000, 256), (40_000, 1)], ids=["dense", "sparse"])
+def test_a_device_that_is_really_full_is_survived(n, size, nearly_full_device):
+    problem, configurations = problem_of(n), population(size)
+    frugal = TorchEngine(Log(), LGC(), memory=1 << 28).value_and_gradient(problem, configurations)
+    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
+        found = TorchEngine(Log(), LGC(), memory=40 << 30).value_and_gradient(problem, configurations)
+    for one, other in zip(found, frugal, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-5)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
+@needs_cuda
+def test_a_device_that_fills_up_while_a_step_is_recorded_is_survived(monkeypatch):
+    problem, configurations = problem_of(), population(32)
+    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    evaluated, refused = dense.evaluated, []
+
+    def hungry(placed, a, k, loss, propagation):
+        if len(a) > 16 and torch.cuda.is_current_stream_capturing():
+            refused.append(len(a))
+            torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+        return evaluated(placed, a, k, loss, propagation)
+
+    monkeypatch.setattr(dense, "evaluated", hungry)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    engine = TorchEngine(Log(), LGC(), memory=32 << 26)
+    with pytest.warns(UserWarning, match="ran out of memory: going on with 1 GiB"):
+        found = engine.value_and_gradient(problem, configurations)
+    assert refused == [32]
+    assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
+
+
 def test_neighbours_are_the_exact_ones_in_blocks_of_any_size():
     Z = points(300, 5)
     expected = np.sort(neighbours.k_nearest(Z, 7), axis=1)

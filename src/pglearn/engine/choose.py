@@ -19,12 +19,21 @@ OPERATIONS_PER_SECOND = 2e10
 
 
 def chosen_engine(
-    name: str, loss: Loss, propagation: LGC, problem: Problem, evaluations: int, device_memory: float | None = None
+    name: str,
+    loss: Loss,
+    propagation: LGC,
+    problem: Problem,
+    evaluations: int,
+    device_memory: float | None = None,
+    dtype: str = "float32",
 ) -> Engine:
-    """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it."""
+    """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it.
+
+    `dtype` is the precision of the torch engine; the CPU engine has that of the points.
+    """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
-        return _torch_engine(loss, propagation, device_memory)
+        return _torch_engine(loss, propagation, device_memory, dtype)
     return CPUEngine(loss, propagation)
 
 
@@ -47,9 +56,10 @@ def sees_cuda() -> bool:
     return cuda_is_available()
 
 
-def _torch_engine(loss: Loss, propagation: LGC, device_memory: float | None) -> Engine:
+def _torch_engine(loss: Loss, propagation: LGC, device_memory: float | None, dtype: str) -> Engine:
     if find_spec("torch") is None:
         raise InputError('engine="torch" needs PyTorch, which is not installed. Run: pip install "pglearn[torch]"')
     from pglearn.engine.torch import TorchEngine
 
-    return TorchEngine(loss, propagation, memory=None if device_memory is None else int(device_memory * 2**30))
+    memory = None if device_memory is None else int(device_memory * 2**30)
+    return TorchEngine(loss, propagation, dtype=dtype, memory=memory)

@@ -51,7 +51,8 @@ class CPUEngine:
         if not np.isfinite(configuration.a).all():
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         try:
-            return self.on_graph(problem, self.graph(problem, configuration))
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
+                return self.on_graph(problem, self.graph(problem, configuration))
         except np.linalg.LinAlgError:  # not definite, for want of digits: no candidate to go on with
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 

@@ -362,10 +362,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         What the search left behind (`graph_`, `search_results_`, `history_`) is not stored.
         """
-        lacking = {"parameters", "classes", "prior", "X", "k", "a", "F", "centre", "spread", "feature_names"} - set(
-            state
-        )
-        if lacking:
+        if lacking := set(_STORED) - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
         stored: dict[str, Any] = json.loads(str(state["parameters"]))
         model = cls()

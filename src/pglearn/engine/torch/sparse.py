@@ -103,13 +103,13 @@ def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     n, c = len(placed.X), placed.Y.shape[1]
     B = torch.zeros(n, placed.n_folds, c, dtype=torch.float64, device=placed.X.device)
     B[placed.labelled] = lgc.source * (placed.shown_to_fold.T[:, :, None] * placed.Y[:, None, :]).double()
-    F = solved(graph.P, lgc, B.flatten(1))
+    F, _ = solved(graph.P, lgc, B.flatten(1))
     rows, fold = placed.labelled[placed.scored], placed.fold_of_scored
 
     def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
         G = torch.zeros_like(B)
         G[rows, fold] = dg_dS
-        return solved(graph.P, lgc, G.flatten(1)), F
+        return solved(graph.P, lgc, G.flatten(1))[0], F
 
     return Scores(F.view_as(B)[rows, fold][None], c * _doubt(lgc) * float(B.flatten(1).norm(dim=0).max()), factors)
 
@@ -118,7 +118,7 @@ def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     labels = placed.n_labels
     E = torch.zeros(len(placed.X), labels, dtype=torch.float64, device=placed.X.device)
     E[placed.labelled, torch.arange(labels, device=E.device)] = 1
-    Z = solved(graph.P, lgc, E)
+    Z, _ = solved(graph.P, lgc, E)
     shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
 
     def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,10 +137,11 @@ def propagated(problem: Problem, graph: Graph, lgc: LGC, device: torch.device) -
     P = _csr(indptr, indices, data, len(problem.X))
     B = torch.zeros(len(problem.X), problem.n_classes, dtype=torch.float64, device=device)
     B[torch.as_tensor(problem.labelled), torch.as_tensor(problem.codes)] = lgc.source
-    F = solved(P, replace(lgc, tolerance=FINEST), B)
+    F, iterations = solved(P, replace(lgc, tolerance=FINEST), B)
     error = (B - F + lgc.alpha * (P @ F)).norm(dim=0)
     residual = float((error / B.norm(dim=0)).max())
-    return Solution(F.cpu().numpy(), 0, residual, residual <= lgc.tolerance, float(error.max()) / (1 - lgc.alpha))
+    converged = residual <= lgc.tolerance
+    return Solution(F.cpu().numpy(), iterations, residual, converged, float(error.max()) / (1 - lgc.alpha))
 
 
 def _doubt(lgc: LGC) -> float:
@@ -148,20 +149,22 @@ def _doubt(lgc: LGC) -> float:
     return lgc.tolerance / (1 - lgc.alpha) / lgc.precision
 
 
-def solved(P: Tensor, lgc: LGC, B: Tensor) -> Tensor:
-    """F with (I − μP) F = B by conjugate gradients, a batch of columns at a time."""
-    F = torch.empty_like(B)
+def solved(P: Tensor, lgc: LGC, B: Tensor) -> tuple[Tensor, int]:
+    """F with (I − μP) F = B by conjugate gradients, a batch of columns at a time, and the most iterations it took."""
+    F, most = torch.empty_like(B), 0
     for columns in _parts(B.shape[1], COLUMNS):
-        F[:, columns] = _conjugate_gradients(P, lgc.alpha, B[:, columns].contiguous(), lgc.tolerance)
-    return F
+        F[:, columns], iterations = _conjugate_gradients(P, lgc.alpha, B[:, columns].contiguous(), lgc.tolerance)
+        most = max(most, iterations)
+    return F, most
 
 
-def _conjugate_gradients(P: Tensor, mu: float, B: Tensor, tolerance: float) -> Tensor:
+def _conjugate_gradients(P: Tensor, mu: float, B: Tensor, tolerance: float) -> tuple[Tensor, int]:
     F, R = torch.zeros_like(B), B.clone()
     direction = R.clone()
     rho = (R * R).sum(0)
     goal = (0.5 * tolerance) ** 2 * rho
-    for iteration in range(10 * len(B)):
+    iteration, most = 0, 10 * len(B)
+    while iteration < most:
         active = rho > goal
         # Asking the device whether to go on makes it wait: once in eight iterations is often enough.
         if iteration % 8 == 0 and not bool(active.any()):
@@ -173,7 +176,8 @@ def _conjugate_gradients(P: Tensor, mu: float, B: Tensor, tolerance: float) -> T
         R -= step * product
         previous, rho = rho, (R * R).sum(0)
         direction = R + torch.where(active & (previous > 0), rho / previous, 0) * direction
-    return F
+        iteration += 1
+    return F, iteration
 
 
 def gradient(X: Tensor, graph: DeviceGraph, mu: float, adjoint: Tensor, F: Tensor, block: int) -> Tensor:
