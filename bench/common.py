@@ -138,9 +138,13 @@ class Figure:
 
 
 def print_table(figures: Sequence[Figure]) -> None:
-    """figure | measured | target | met, in columns as wide as they need."""
-    rows = [("figure", "measured", "target", "met")]
-    rows += [(figure.name, figure.measured, figure.target, figure.verdict) for figure in figures]
+    """figure | measured | target | met."""
+    rows = [(figure.name, figure.measured, figure.target, figure.verdict) for figure in figures]
+    print_columns([("figure", "measured", "target", "met"), *rows])
+
+
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """The first row as the head, in columns as wide as they need."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for at, row in enumerate(rows):
         print(" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

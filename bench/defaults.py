@@ -24,7 +24,7 @@ from pglearn.loss import Log, Yardstick
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Schedule
-from pglearn.search.candidate import Draws
+from pglearn.search.candidate import Draws, Space
 from pglearn.search.pool import one_thread
 
 ENOUGH = (0.2, 0.1, 0.07, 0.05, 0.035, 0.02, 0.01, 0.0)
@@ -81,7 +81,7 @@ def paths(data: DataSet, split: int, rate: float) -> Paths:
     """Follow every start that the default search could draw on this split."""
     shown = data.labelled(10, split) if data.splits else few_labels(data.y, 0.1, split)
     problem = Problem.of(data.X, hidden(data.y, shown), validation="loo")
-    draws = Draws(data.X.shape[1], mean_distance(data.X), (5, 20), (0.1, 10.0), seed=split)
+    draws = Draws((Space(data.X.shape[1], mean_distance(data.X)),), (5, 20), (0.1, 10.0), seed=split)
     engine = CPUEngine(Log(), LGC(tolerance=1e-6))
     descent = Descent(Yardstick.of(Log(), problem.scored_codes, problem.n_classes), rate)
     steps = SCHEDULE.budget * UNIT_STEPS

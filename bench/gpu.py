@@ -29,7 +29,7 @@ from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
-from pglearn.search.candidate import Draws
+from pglearn.search.candidate import Draws, Space
 
 CANDIDATES = 32
 STEP_TARGETS = {"coil": 10.0, "mnist": 6.0, "yale": 2.5}
@@ -264,7 +264,7 @@ def search_lgc() -> LGC:
 def first_split(data: DataSet) -> tuple[Problem, list[Configuration]]:
     shown = data.labelled(10, 0) if data.splits else few_labels(data.y, 0.1)
     problem = Problem.of(data.X, hidden(data.y, shown), validation="loo")
-    draws = Draws(data.X.shape[1], mean_distance(data.X), (5, 20), (0.1, 10.0), seed=0)
+    draws = Draws((Space(data.X.shape[1], mean_distance(data.X)),), (5, 20), (0.1, 10.0), seed=0)
     return problem, [draws.candidate(id).here for id in range(CANDIDATES)]
 
 

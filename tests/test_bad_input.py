@@ -133,7 +133,9 @@ def test_nan_in_new_rows():
         ({"loss": None}, "loss=None is not known"),
         ({"validation": "cv"}, "validation='cv' is not known: choose one of 'loo', 'kfold', 'holdout'."),
         ({"selection": "mean"}, "selection='mean' is not known: choose one of 'best', 'ensemble'."),
-        ({"basis": "pca"}, "basis='pca' is not known: choose one of 'raw'."),
+        ({"basis": "ica"}, "basis='ica' is not known: choose one of 'both', 'raw', 'pca'."),
+        ({"basis": None}, "basis=None is not known"),
+        ({"class_prior": "uniform"}, "class_prior='uniform' is not known: choose 'auto', 'labels', None, or give"),
         ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False."),
         ({"alpha": 1.0}, "alpha=1.0 is not between 0 and 1"),
         ({"alpha": 0}, "alpha=0 is not between 0 and 1"),
@@ -172,7 +174,7 @@ def test_unknown_parameter_values(parameters, sentence):
 def test_parameters_are_checked_before_the_search_starts():
     heard = []
     X, y = points()
-    for parameters in ({"selection": "mean"}, {"validation": "cv"}, {"scale": "yes"}):
+    for parameters in ({"selection": "mean"}, {"validation": "cv"}, {"scale": "yes"}, {"basis": "ica"}):
         with pytest.raises(InputError):
             PGLearnClassifier(**parameters).fit(X, y, listeners=(heard.append,))
     assert heard == []

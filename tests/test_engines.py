@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,20 @@ def test_propagation_is_the_oracles_with_every_label_shown(name, engine):
     np.testing.assert_allclose(solution.F, oracle.lgc(graph.P.toarray(), Y, 0.9), rtol=0, atol=1e-8)
 
 
+@examples
+def test_beliefs_spread_in_place_of_the_labels_that_are_not_given(name, engine):
+    example = EXAMPLES[name]
+    problem = example.problem()
+    graph = engine.graph(problem, Configuration(example.k, example.a))
+    beliefs = np.random.default_rng(0).dirichlet(np.ones(problem.n_classes), size=len(problem.X))
+    before = beliefs.copy()
+    Y = beliefs.copy()
+    Y[problem.labelled] = np.eye(problem.n_classes)[problem.codes]
+    solution = engine.propagate(problem, graph, beliefs)
+    np.testing.assert_allclose(solution.F, oracle.lgc(graph.P.toarray(), Y, 0.9), rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(beliefs, before)
+
+
 def test_rows_that_no_label_reaches_are_exactly_zero(engine):
     example = EXAMPLES["loo"]
     y = example.y.copy()
@@ -104,6 +120,54 @@ def test_different_k_side_by_side_are_each_the_oracles(engine):
 
 def test_an_empty_population_has_no_evaluations(engine):
     assert engine.value_and_gradient(problem_of(), []) == []
+
+
+# Views
+
+
+def two_views(validation="loo"):
+    """A problem in four and in six coordinates, and each of the two by itself."""
+    problem = problem_of(validation=validation)
+    other = problem.X @ np.random.default_rng(5).normal(size=(4, 6))
+    return replace(problem, others=(other,)), [problem, replace(problem, X=other)]
+
+
+def spread_over_two_views():
+    """Configurations of both views, in no order."""
+    first, second = population(4), population(3, d=6)
+    in_second = [replace(configuration, basis=1) for configuration in second]
+    return [in_second[0], *first[:3], *in_second[1:], first[3]]
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_a_population_over_two_views_is_evaluated_as_each_view_by_itself(validation, engine):
+    problem, alone = two_views(validation)
+    configurations = spread_over_two_views()
+    found = engine.value_and_gradient(problem, configurations)
+    assert [evaluation.dg_da.shape for evaluation in found] == [c.a.shape for c in configurations]
+    assert len({evaluation.loss for evaluation in found}) == len(configurations), "in order, and all different"
+    for evaluation, configuration in zip(found, configurations, strict=True):
+        (expected,) = engine.value_and_gradient(alone[configuration.basis], [replace(configuration, basis=0)])
+        assert_same(evaluation, expected)
+
+
+def test_a_graph_is_that_of_the_view_of_its_configuration(engine):
+    problem, alone = two_views()
+    for configuration in spread_over_two_views():
+        graph = engine.graph(problem, configuration)
+        expected = engine.graph(alone[configuration.basis], replace(configuration, basis=0))
+        np.testing.assert_allclose(graph.P.toarray(), expected.P.toarray(), rtol=1e-12)
+        np.testing.assert_allclose(engine.propagate(problem, graph).F, engine.propagate(problem, expected).F)
+
+
+def test_views_may_be_looked_at_in_turns(engine):
+    problem, _ = two_views()
+    configurations = [replace(c, owner=i) for i, c in enumerate(spread_over_two_views())]
+    together = engine.value_and_gradient(problem, configurations)
+    for _ in range(2):
+        for expected, configuration in zip(together, configurations, strict=True):
+            (found,) = engine.value_and_gradient(problem, [configuration])
+            assert_same(found, expected)
 
 
 @pytest.mark.parametrize("weight", [1e300, 1e20, 1e-320, 0.0])

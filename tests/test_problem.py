@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -240,3 +241,33 @@ def test_folds_depend_on_the_seed_alone(validation):
     y = [0, 1, 2] * 10
     folds = [problem_of(y, validation, seed).fold.tolist() for seed in (0, 0, 1)]
     assert folds[0] == folds[1] != folds[2]
+
+
+# The same points in other coordinates
+
+
+def test_a_problem_without_other_coordinates_is_its_only_view():
+    problem = Problem.of(np.eye(4), [0, 0, 1, 1])
+    assert problem.views == (problem,)
+
+
+def test_views_differ_in_their_points_alone():
+    plain = Problem.of(np.eye(4), [0, 0, 1, 1], validation="kfold")
+    other = np.arange(8.0).reshape(4, 2)
+    problem = replace(plain, others=(other,))
+    first, second = problem.views
+    assert first.X is plain.X
+    assert second.X is other
+    for view in problem.views:
+        assert view.others == ()
+        assert (view.labelled is plain.labelled, view.codes is plain.codes, view.fold is plain.fold) == (True,) * 3
+    np.testing.assert_array_equal(second.centre, [3, 4])
+    assert problem.views is problem.views
+
+
+def test_labels_spread_and_beliefs_where_there_is_none():
+    problem = Problem.of(np.eye(4), [0, -1, 1, 1])
+    np.testing.assert_array_equal(problem.sources(), [[1, 0], [0, 0], [0, 1], [0, 1]])
+    beliefs = np.full((4, 2), 0.5)
+    np.testing.assert_array_equal(problem.sources(beliefs), [[1, 0], [0.5, 0.5], [0, 1], [0, 1]])
+    assert (beliefs == 0.5).all()

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import check_classifiers_classes, estimator_
 
 import pglearn
 from pglearn import PGLearnClassifier, TableEncoder
-from pglearn.errors import InputError
+from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators.members import averaged
 
 QUICK = {"budget": 2, "n_candidates": 2, "random_state": 0}
@@ -86,8 +86,8 @@ def test_parameters_of_later_versions_are_absent_and_not_ignored():
             with pytest.raises(TypeError, match=name):
                 PGLearnClassifier(**{name: "auto"})
     X, y, _ = blobs()
-    with pytest.raises(ValueError, match="basis='pca' is not known: choose one of 'raw'"):
-        quick(basis="pca").fit(X, y)
+    with pytest.raises(ValueError, match=r"basis='ica' is not known: choose one of 'both', 'raw', 'pca'\."):
+        quick(basis="ica").fit(X, y)
 
 
 def test_it_works_at_the_end_of_a_pipeline_that_encodes_a_table():
@@ -185,6 +185,7 @@ def test_every_row_gets_a_label_and_probabilities(fitted):
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
     assert (model.label_distributions_ >= 0).all()
     np.testing.assert_array_equal(model.transduction_, model.classes_[model.label_distributions_.argmax(axis=1)])
+    np.testing.assert_array_equal(model.confidence_, model.label_distributions_.max(axis=1))
     assert model.unreached_.shape == (60,)
     assert not model.unreached_.any()
     assert (model.n_features_in_, X.shape[1]) == (4, 4)
@@ -220,6 +221,7 @@ def test_search_results_have_a_row_per_configuration(fitted):
     assert list(results) == [
         "candidate",
         "k",
+        "basis",
         "born",
         "died",
         "steps",
@@ -228,6 +230,7 @@ def test_search_results_have_a_row_per_configuration(fitted):
         "converged",
         "failure",
         "selected",
+        "weight",
     ]
     table = pd.DataFrame(results)
     assert len(table) == 4 + 2 * 2
@@ -235,11 +238,19 @@ def test_search_results_have_a_row_per_configuration(fitted):
     assert (table["born"] < table["died"]).all()
     assert (table["died"] == 4).sum() == 4
     assert table["selected"].dtype == bool
-    assert table["selected"].sum() == 2  # ⌊T/r⌋ answer together
+    assert table["selected"].sum() == 2
     assert table["accuracy"].between(0, 1).all()
     chosen = table[table["selected"]]
     assert (chosen["died"] == 4).all()
-    assert chosen["loss"].max() <= table[(table["died"] == 4) & ~table["selected"]]["loss"].min()
+
+
+def test_members_count_by_their_loss(fitted):
+    table = pd.DataFrame(fitted[0].search_results_)
+    assert table["weight"].sum() == pytest.approx(1)
+    assert ((table["weight"] > 0) == table["selected"]).all()
+    chosen = table[table["selected"]].sort_values("loss")
+    assert chosen["weight"].is_monotonic_decreasing
+    assert fitted[0].n_neighbors_ == chosen["k"].iloc[0]
 
 
 def test_history_has_a_row_per_evaluation(fitted):
@@ -253,11 +264,12 @@ def test_history_has_a_row_per_evaluation(fitted):
     assert (per_candidate.size() == results["steps"] + 1).all()
 
 
-def test_feature_weights_are_in_the_units_of_the_features():
+@pytest.mark.parametrize("basis", ["both", "raw", "pca"])
+def test_feature_weights_are_in_the_units_of_the_features(basis):
     X, y, _ = blobs()
     s = np.array([1.0, 10.0, 0.01, 3.0])
-    weights = quick(scale=True).fit(X, y).feature_weights_
-    rescaled = quick(scale=True).fit(X * s, y).feature_weights_
+    weights = quick(scale=True, basis=basis).fit(X, y).feature_weights_
+    rescaled = quick(scale=True, basis=basis).fit(X * s, y).feature_weights_
     assert weights.shape == (4,)
     assert (weights >= 0).all()
     np.testing.assert_allclose(rescaled, weights / s**2, rtol=1e-6)
@@ -299,21 +311,23 @@ def test_the_best_answers_alone_or_with_its_runners_up():
     assert results["loss"][chosen] == results["loss"][results["died"] == 2].min()
     assert best.n_neighbors_ == results["k"][chosen]
     assert ensemble.search_results_["selected"].sum() == 3
-    assert ensemble.n_neighbors_ == best.n_neighbors_
+    assert (results["died"][ensemble.search_results_["selected"]] == 2).all()
+    assert len(set(ensemble.search_results_["basis"][ensemble.search_results_["selected"]])) == 3
     assert not np.allclose(best.label_distributions_, ensemble.label_distributions_)
     assert (ensemble.graph_ > 0).nnz >= (best.graph_ > 0).nnz
 
 
 def test_the_setting_of_the_paper():
     model = PGLearnClassifier.paper(n_candidates=2, budget=2, random_state=0)
-    setting = {name: getattr(model, name) for name in ("validation", "loss", "selection", "basis", "scale", "alpha")}
-    assert setting == {
+    names = ("validation", "loss", "selection", "basis", "scale", "alpha", "class_prior")
+    assert {name: getattr(model, name) for name in names} == {
         "validation": "holdout",
         "loss": "ranking",
         "selection": "best",
         "basis": "raw",
         "scale": False,
         "alpha": 0.99,
+        "class_prior": None,
     }
     assert PGLearnClassifier.paper().n_candidates == 32
     X, y, classes = blobs(labelled=18)
@@ -326,6 +340,95 @@ def test_every_loss_and_validation_finds_easy_classes(loss, validation):
     X, y, classes = blobs(labelled=18)
     model = quick(loss=loss, validation=validation).fit(X, y)
     assert (model.transduction_ == classes).mean() > 0.9
+
+
+# Bases
+
+
+def correlated(n=60, labelled=12, noise=0, seed=0):
+    """Two causes of four columns each, that both tell two classes apart, and loud columns of noise."""
+    rng = np.random.default_rng(seed)
+    classes = np.arange(n) % 2
+    causes = rng.normal(size=(n, 2)) + np.where(classes == 1, 2.0, -2.0)[:, None]
+    X = np.repeat(causes, 4, axis=1) + 0.3 * rng.normal(size=(n, 8))
+    X = np.hstack([X, 4 * rng.normal(size=(n, noise))])
+    return X, np.where(np.arange(n) < labelled, classes, -1), classes
+
+
+@pytest.fixture(scope="module")
+def in_all_bases():
+    X, y, _ = correlated(noise=4)
+    return PGLearnClassifier(budget=4, random_state=0, scale=False).fit(X, y), X, y
+
+
+def test_search_results_name_the_basis_of_every_candidate(in_all_bases):
+    model, _, _ = in_all_bases
+    assert model.bases_ == ["raw", "pca", "shared", "shared pca", "linear"]
+    assert model.search_results_["basis"][:10].tolist() == model.bases_ * 2
+    assert set(model.search_results_["basis"]) == set(model.bases_)
+    assert set(model.search_results_["basis"][model.search_results_["selected"]]) == set(model.bases_)
+
+
+@pytest.mark.parametrize("basis", ["raw", "pca"])
+def test_one_basis_may_be_asked_for(basis):
+    X, y, classes = blobs()
+    model = quick(basis=basis).fit(X, y)
+    assert model.bases_ == [basis]
+    assert set(model.search_results_["basis"]) == {basis}
+    assert (model.transduction_ == classes).mean() > 0.95
+
+
+def test_features_have_weights_where_components_were_weighted():
+    rng = np.random.default_rng(0)
+    X, y, _ = correlated(n=40, noise=40, labelled=20)
+    model = quick(basis="pca", selection="best").fit(X, y)
+    assert model.feature_weights_.shape == (48,)
+    assert np.isfinite(model.feature_weights_).all()
+    assert (model.feature_weights_ >= 0).all()
+    assert (model.feature_weights_ > 0).any()
+    X[:, 3] = rng.normal()
+    assert quick(basis="pca", selection="best").fit(X, y).feature_weights_[3] < 1e-12
+
+
+def test_loud_columns_of_noise_are_survived():
+    both, raw = [], []
+    for seed in range(3):
+        X, y, classes = correlated(n=150, labelled=10, noise=100, seed=seed)
+        for accuracies, basis in ((both, "both"), (raw, "raw")):
+            model = PGLearnClassifier(budget=4, basis=basis, random_state=0).fit(X, y)
+            accuracies.append((model.transduction_ == classes)[10:].mean())
+    assert min(both) > 0.95
+    assert np.mean(both) > np.mean(raw) + 0.2
+
+
+def test_the_answer_in_several_bases_does_not_depend_on_the_number_of_workers(in_all_bases):
+    model, X, y = in_all_bases
+    assert_same_model(clone(model).set_params(n_jobs=2).fit(X, y), model)
+
+
+def test_a_saved_model_with_members_of_different_coordinates_predicts_identically(tmp_path, monkeypatch):
+    monkeypatch.setattr("pglearn.basis.MOST_COMPONENTS", 5)
+    X, y, _ = correlated(noise=4)
+    model = PGLearnClassifier(budget=2, scale=True, random_state=0).fit(X, y)
+    assert {len(member.a) for member in model._answer.members} == {2, 5, 12}
+    model.save(tmp_path / "m.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
+    X_new = X + 0.1
+    np.testing.assert_array_equal(loaded.predict_proba(X_new), model.predict_proba(X_new))
+    for name in ("label_distributions_", "confidence_", "class_factors_", "feature_weights_", "unreached_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+    assert loaded.bases_ == model.bases_
+    assert loaded.n_neighbors_ == model.n_neighbors_
+
+
+@pytest.mark.parametrize(
+    "lacking", ["basis_axes", "basis_columns", "member_basis", "weight", "factors", "power", "labelled"]
+)
+def test_a_model_that_lacks_a_part_says_which(lacking, in_all_bases):
+    arrays = in_all_bases[0].to_arrays()
+    del arrays[lacking]
+    with pytest.raises(ModelFileError, match=f"The model lacks {lacking}: copy it again or fit again"):
+        PGLearnClassifier.from_arrays(arrays)
 
 
 # The same every time
@@ -492,10 +595,10 @@ def test_the_unit_of_the_features_does_not_matter(scale, exponent):
 
 def test_prediction_and_transduction_leave_out_members_that_do_not_reach_a_row():
     half = np.array([[0.9, 0.1], [0.0, 0.0]])
-    probabilities, unreached = averaged([half, np.array([[0.5, 0.5], [0.2, 0.8]])], np.array([0.3, 0.7]))
+    probabilities, unreached = averaged([half, np.array([[0.5, 0.5], [0.2, 0.8]])], [0.5, 0.5], np.array([0.3, 0.7]))
     np.testing.assert_allclose(probabilities, [[0.7, 0.3], [0.2, 0.8]])
     assert not unreached.any()
-    probabilities, unreached = averaged([half], np.array([0.3, 0.7]))
+    probabilities, unreached = averaged([half], [1.0], np.array([0.3, 0.7]))
     np.testing.assert_allclose(probabilities, [[0.9, 0.1], [0.3, 0.7]])
     assert unreached.tolist() == [False, True]
 

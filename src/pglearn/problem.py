@@ -16,7 +16,7 @@ This module is the only reader of -1 (or None, NaN) as "unlabelled".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -42,6 +42,8 @@ class Problem:
     codes: Array
     fold: Array
     scored: Array
+    others: tuple[Array, ...] = ()
+    """The same points in other coordinates (`pglearn.basis`)."""
 
     @classmethod
     def of(cls, X: Array, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
@@ -66,6 +68,13 @@ class Problem:
     def centre(self) -> Array:
         return column_medians(self.X)
 
+    @cached_property
+    def views(self) -> tuple[Problem, ...]:
+        """The problem in each of its bases, the first with `X` itself."""
+        if not self.others:
+            return (self,)
+        return tuple(replace(self, X=X, others=()) for X in (self.X, *self.others))
+
     @property
     def n_classes(self) -> int:
         return len(self.classes)
@@ -74,6 +83,12 @@ class Problem:
     def Y(self) -> Array:
         """One-hot classes of the labelled points, l × c."""
         return np.eye(self.n_classes)[self.codes]
+
+    def sources(self, beliefs: Array | None = None) -> Array:
+        """What spreads from each point, n × c: its label; where it has none, its row of `beliefs` or nothing."""
+        sources = np.zeros((len(self.X), self.n_classes)) if beliefs is None else beliefs.copy()
+        sources[self.labelled] = self.Y
+        return sources
 
     @property
     def prior(self) -> Array:

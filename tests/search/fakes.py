@@ -18,7 +18,7 @@ from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.problem import Problem
 from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Draws
+from pglearn.search.candidate import Draws, Space
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import workers_for
 
@@ -34,7 +34,7 @@ def small_problem() -> Problem:
 
 
 def small_search(max_time: float | None = None) -> Search:
-    draws = Draws(features=3, mean_distance=2.0, k_range=(3, 8), bandwidth_range=(0.1, 10.0), seed=7)
+    draws = Draws((Space(3, 2.0),), k_range=(3, 8), bandwidth_range=(0.1, 10.0), seed=7)
     return Search(Schedule(budget=4, rate=2, population=4), draws, unit_steps=2, max_time=max_time)
 
 
@@ -64,7 +64,7 @@ class Scripted(Fake):
 class NumberedDraws:
     """Candidates whose k is their number, so that a script can tell them apart."""
 
-    def candidate(self, id: int, born: float = 0.0) -> Candidate:
+    def candidate(self, id: int, born: float = 0.0, basis: int | None = None) -> Candidate:
         return Candidate(id, k=id, a=np.ones(2), born=born)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pglearn.engine import Evaluation
-from pglearn.search.candidate import Candidate, Draws
+from pglearn.search.candidate import Candidate, Draws, Space
 
 
 def draws(**changes):
-    setting = {"features": 5, "mean_distance": 3.0, "k_range": (4, 9), "bandwidth_range": (0.1, 10.0), "seed": 1}
+    setting = {"spaces": (Space(5, 3.0),), "k_range": (4, 9), "bandwidth_range": (0.1, 10.0), "seed": 1}
     return Draws(**{**setting, **changes})
 
 

@@ -17,12 +17,14 @@ from pglearn.propagation import Solution
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """A member of the graph family: k neighbours and one weight a_m ≥ 0 per feature."""
+    """A member of the graph family: k neighbours and one weight a_m ≥ 0 per coordinate of a basis."""
 
     k: int
     a: Array
     owner: int | None = None
     """The candidate it belongs to: an engine may go on with what it found for that candidate a step ago."""
+    basis: int = 0
+    """Which of the problem's views its weights are for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,8 @@ class Engine(Protocol):
         """The weighted graph of a configuration."""
         ...
 
-    def propagate(self, problem: Problem, graph: Graph) -> Solution:
-        """F (n × c) on a graph with every label shown."""
+    def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
+        """F (n × c) on a graph with every label shown, and with `beliefs` (n × c) in place of the labels not given."""
         ...
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:

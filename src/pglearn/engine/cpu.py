@@ -12,7 +12,7 @@ from pglearn.engine.base import Configuration, Evaluation
 from pglearn.engine.scores import validation_scores
 from pglearn.graph import Graph, weighted_graph
 from pglearn.loss import Log, Loss, row_normalised
-from pglearn.problem import Problem
+from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Propagation, Solution, is_blurred
 
 
@@ -32,11 +32,11 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        return weighted_graph(problem.X, configuration.a, configuration.k, problem.centre)
+        view = problem.views[configuration.basis]
+        return weighted_graph(view.X, configuration.a, configuration.k, view.centre)
 
-    def propagate(self, problem: Problem, graph: Graph) -> Solution:
-        B = np.zeros((len(problem.X), problem.n_classes))
-        B[problem.labelled, problem.codes] = self.propagation.source
+    def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
+        B = self.propagation.source * problem.sources(beliefs)
         system = self.propagation.system(graph)
         solution = system.solve(B)
         if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / system.precision):
@@ -52,7 +52,7 @@ class CPUEngine:
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
-                return self.on_graph(problem, self.graph(problem, configuration))
+                return self.on_graph(problem.views[configuration.basis], self.graph(problem, configuration))
         except np.linalg.LinAlgError:  # not definite, for want of digits: no candidate to go on with
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 

@@ -1,4 +1,10 @@
-"""The candidates that answer together."""
+"""The candidates that answer together, and how much each counts.
+
+All of them end near the same loss, because that is where they stop. What tells them apart is the way there: a basis in
+which the labels fall into place after a few steps is more likely the right one than a basis that had to be bent until
+they did. So a member counts exp(−(s − s_best) / τ), s the mean over its first 16 steps of its lowest loss so far, as a
+share of what chance would lose.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +14,66 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pglearn.loss import Yardstick
 from pglearn.problem import Array
 from pglearn.propagation import Solution
 from pglearn.propagation.inductive import spread_to
 from pglearn.search import Candidate
+
+STEPS, TAU = 16, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
     """A learned configuration and what it says about every row of the table."""
 
+    basis: int
     k: int
     a: Array
+    weight: float
     F: Array
     """Class probabilities, n × c; zeros where no label reaches."""
 
     @classmethod
-    def of(cls, candidate: Candidate, solution: Solution) -> Member:
+    def of(cls, candidate: Candidate, weight: float, solution: Solution) -> Member:
         F = np.maximum(solution.F, 0)
         sums = F.sum(axis=1, keepdims=True)
         reached = sums > F.shape[1] * solution.error
-        return cls(candidate.k, candidate.answer.a, np.where(reached, F / np.where(reached, sums, 1), 0))
+        probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
+        return cls(candidate.basis, candidate.k, candidate.answer.a, weight, probabilities)
 
     def predict(self, X_new: Array, X: Array) -> Array:
-        """Class probabilities of rows that need not be in the table; they sum to the share of reached neighbours."""
+        """Class probabilities of rows that need not be in the table, both in the coordinates of the member's basis.
+
+        They sum to the share of reached neighbours.
+        """
         return spread_to(X_new, X, self.a, self.k, self.F)
 
 
-def averaged(opinions: Sequence[Array], prior: Array) -> tuple[Array, Array]:
+def weights_of(candidates: Sequence[Candidate], yardstick: Yardstick) -> Array:
+    """How much each of them counts, in all 1."""
+    shares = np.array([yardstick.share_of_chance(_mean_loss(candidate)) for candidate in candidates])
+    weights = np.exp(-(shares - shares.min()) / TAU)
+    return np.asarray(weights / weights.sum())
+
+
+def _mean_loss(candidate: Candidate) -> float:
+    """Over the first steps, each with the lowest loss so far; one that stopped earlier stays at its last."""
+    losses = np.minimum.accumulate([loss for _, loss, _ in candidate.history[: STEPS + 1]])
+    return float(np.append(losses, np.full(STEPS + 1 - len(losses), losses[-1])).mean())
+
+
+def averaged(opinions: Sequence[Array], weights: Sequence[float], prior: Array) -> tuple[Array, Array]:
     """Mean class probabilities over the members that reach a row, and which rows none of them reaches (the prior)."""
-    total = np.sum(opinions, axis=0)
+    total = np.zeros_like(opinions[0])
+    for opinion, w in zip(opinions, weights, strict=True):
+        total += w * opinion
     weight = total.sum(axis=1, keepdims=True)
     return np.where(weight > 0, total / np.where(weight > 0, weight, 1), prior), weight[:, 0] == 0
 
 
-def mean_graph(graphs: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
-    total = graphs[0]
-    for graph in graphs[1:]:
-        total = total + graph
-    return total / len(graphs)
+def mean_graph(graphs: Sequence[sparse.csr_matrix], weights: Sequence[float]) -> sparse.csr_matrix:
+    total = weights[0] * graphs[0]
+    for graph, w in zip(graphs[1:], weights[1:], strict=True):
+        total = total + w * graph
+    return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -15,18 +16,22 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pglearn import parameters
+from pglearn.basis import Basis, bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
-from pglearn.estimators.members import Member, averaged, mean_graph
+from pglearn.estimators.answer import Answer
+from pglearn.estimators.members import Member, mean_graph, weights_of
 from pglearn.estimators.scaling import Scaling
-from pglearn.graph import mean_distance
+from pglearn.estimators.shares import checked_prior
+from pglearn.estimators.suggestions import suggested
+from pglearn.graph import mean_distance, weighted_graph
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC
+from pglearn.propagation import LGC, Solution
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Candidate, Draws
+from pglearn.search.candidate import Candidate, Draws, Space
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
@@ -34,10 +39,19 @@ from pglearn.search.workers import Here, Workers, workers_for
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 
-SELECTIONS: dict[str, Callable[[int], int]] = {
-    "best": lambda survivors: 1,
-    "ensemble": lambda survivors: survivors,
+SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
+    "best": lambda result, survivors: result.ranked[:1],
+    "ensemble": lambda result, survivors: result.standing[:survivors],
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows after scaling, and the bases to look at them in."""
+
+    X: Array
+    scaling: Scaling
+    bases: list[Basis]
 
 
 class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,7 +69,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
     unit_seconds : float, optional
         Measure units in seconds instead, as the paper does. Results then depend on the machine.
-    n_candidates : int, default=8
+    n_candidates : int, default=16
         T, candidates alive at a time.
     downsampling_rate : int, default=2
         r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
@@ -68,13 +82,23 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     validation : {"loo", "kfold", "holdout"}, default="loo"
         Which labels are hidden: each in turn, five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
-        Answer with the mean of the ⌊T/r⌋ best candidates at the end, or with the best alone.
-    basis : {"raw"}, default="raw"
-        In which coordinates features are weighted: the given ones.
+        Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
+        alone. Members of the ensemble count more the sooner their loss fell, and hear each other: their mean is taken
+        for the labels that are not given and spread once more over the graph of each.
+    basis : {"both", "raw", "pca"}, default="both"
+        In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
+        there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
+        common with any other (`pglearn.basis`). With "both" the candidates are drawn in all of these in turn.
     scale : {"auto", True, False}, default="auto"
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
+    class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
+        Shares of the classes in the table. Probabilities are multiplied by a factor per class, within [½, 2], that
+        brings the classes to these shares. "labels" takes the shares among the labels; "auto" does so if there are at
+        least six labels per class and the predictions without it agree with them but for an eighth of the rows; None
+        leaves the predictions as they are. Give the shares if you know them, for instance because you labelled equally
+        many rows of common and rare classes: {class: share}, or a list in the order of the sorted classes.
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.
@@ -99,18 +123,26 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     transduction_ : ndarray of shape (n,)
         A label for every row.
     label_distributions_ : ndarray of shape (n, c)
-        Probabilities of the classes for every row; with "ensemble" the mean over the members that reach the row.
+        Probabilities of the classes for every row; with "ensemble" the mean over the members that reach the row,
+        brought to the class shares of `class_prior`.
+    confidence_ : ndarray of shape (n,)
+        Probability of the most probable class, for every row.
+    class_factors_ : ndarray of shape (c,)
+        What `class_prior` multiplied the classes with.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities.
     feature_weights_ : ndarray of shape (d,)
-        The learned a_m, in units of the given features; with "ensemble" the mean over the members.
+        The learned a_m, in units of the given features; with "ensemble" the mean over the members. Of weights that
+        were learned for principal components it is the diagonal of their metric: what a feature counts by itself.
     n_neighbors_ : int
         The learned k, of the best candidate.
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
-        The symmetric weights W; with "ensemble" the mean over the members.
+        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis.
+    bases_ : list of str
+        The bases that were searched, by name.
     search_results_ : dict of arrays
-        One row per configuration drawn: candidate, k, born, died, steps, loss, accuracy, converged, failure (why it
-        ended early, if it did), selected.
+        One row per configuration drawn: candidate, k, basis, born, died, steps, loss, accuracy, converged, failure (why
+        it ended early, if it did), selected, weight (in the answer).
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
@@ -142,16 +174,17 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget: int = 16,
         unit_steps: int = 2,
         unit_seconds: float | None = None,
-        n_candidates: int = 8,
+        n_candidates: int = 16,
         downsampling_rate: int = 2,
         k_range: tuple[int, int] = (5, 20),
         bandwidth_range: tuple[float, float] = (0.1, 10.0),
         loss: str = "log",
         validation: str = "loo",
         selection: str = "ensemble",
-        basis: str = "raw",
+        basis: str = "both",
         scale: str | bool = "auto",
         alpha: float = 0.99,
+        class_prior: Any = "auto",
         engine: str = "auto",
         device_memory: float | None = None,
         n_jobs: int | None = None,
@@ -173,6 +206,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.basis = basis
         self.scale = scale
         self.alpha = alpha
+        self.class_prior = class_prior
         self.engine = engine
         self.device_memory = device_memory
         self.n_jobs = n_jobs
@@ -191,7 +225,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "validation": "holdout",
             "loss": "ranking",
             "selection": "best",
+            "basis": "raw",
             "scale": False,
+            "class_prior": None,
         }
         return cls(**{**setting, **changes})
 
@@ -212,15 +248,13 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
-        problem, scaling, search, task, workers = self._prepared(X, y)
+        table, problem, search, task, workers = self._prepared(X, y)
         with first_interrupt() as interrupt:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
                 result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **_about(problem))
-            self._scaling = scaling
-            keep = choice(self.selection, SELECTIONS, "selection")(search.schedule.survivors)
-            chosen = [candidate for candidate in result.ranked[:keep] if candidate.best is not None]
-            self._answer(problem, self._engine_of_the_answer(problem, task.engine), result, chosen)
+            chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
+            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         if result.reason == "interrupted":
@@ -233,13 +267,25 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
         check_is_fitted(self)
-        X = self._scaling.of(self._numbers(X, reset=False))
-        return averaged([member.predict(X, self._X) for member in self._members], self._prior)[0]
+        return self._answer.predict(self._numbers(X, reset=False))
 
     def predict(self, X: Any) -> Array:
         """The most probable class of every row."""
         most_probable = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[most_probable])
+
+    def suggest(self, n: int = 10) -> Array:
+        """Which rows to label next: positions of `n` unlabelled rows of the fitted table, the most useful first.
+
+        A row is useful if its label would spread to many rows that are in doubt, over the graph of the member that
+        counts most. Rows that would settle the same doubt are not suggested together.
+        """
+        check_is_fitted(self)
+        parameters.check_whole("n", n, least=1)
+        answer = self._answer
+        graph = weighted_graph(answer.views[answer.best.basis], answer.best.a, answer.best.k)
+        system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
+        return suggested(system, self.label_distributions_, answer.labelled, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""
@@ -250,14 +296,15 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A model written by :meth:`save`: predicts the same."""
         return cls.from_arrays(model_file.read(path))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Problem, Scaling, Search, Task, Workers]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Table, Problem, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "give labels, -1 where unknown."
             )
-        choice(self.basis, {"raw": None}, "basis")
+        choice(self.basis, {"both": None, "raw": None, "pca": None}, "basis")
+        checked_prior(self.class_prior)
         choice(self.selection, SELECTIONS, "selection")
         loss = choice(self.loss, LOSSES, "loss")()
         schedule = Schedule(self.budget, self.downsampling_rate, self.n_candidates)
@@ -282,47 +329,62 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(X) < 2:
             raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
         scaling = Scaling.for_points(X, self.scale)
-        problem = Problem.of(scaling.of(X), _one_column(y), validation=self.validation, seed=seed)
-        draws = Draws(X.shape[1], mean_distance(problem.X, seed), k_range, bandwidth_range, seed)
+        X = scaling.of(X)
+        problem = Problem.of(X, _one_column(y), validation=self.validation, seed=seed)
+        checked_prior(self.class_prior, problem.classes)
+        bases = bases_for(X, self.basis, seed, (problem.labelled, problem.Y))[: self.n_candidates]
+        views = [basis.of_table(X) for basis in bases]
+        problem = replace(problem, X=views[0], others=tuple(views[1:]))
+        spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
+        draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
         name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
         engine = chosen_engine(name, loss, propagation, problem, search.evaluations, self.device_memory)
         if engine.together is None:
             workers = Here()
-        return problem, scaling, search, Task(engine, Descent(yardstick)), workers
+        return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
 
     def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can."""
         name = "cpu" if isinstance(searched, CPUEngine) else "torch"
         return chosen_engine(name, searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
 
-    def _answer(self, problem: Problem, engine: Engine, result: SearchResult, chosen: list[Candidate]) -> None:
-        members, graphs = [], []
-        for candidate in chosen:
-            graph = engine.graph(problem, candidate.answer)
-            solution = engine.propagate(problem, graph)
-            if not solution.converged:
-                warnings.warn(
-                    f"Labels were solved only to a residual of {solution.residual:.1e}: take a smaller alpha.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            members.append(Member.of(candidate, solution))
-            graphs.append(graph.W)
-        self._set_answer(problem.X, problem.classes, problem.prior, members)
-        self.graph_ = mean_graph(graphs)
-        self.search_results_ = _table_of(result.candidates, chosen, float(self.budget))
+    def _conclude(
+        self, table: Table, problem: Problem, task: Task, result: SearchResult, chosen: list[Candidate]
+    ) -> None:
+        engine = self._engine_of_the_answer(problem, task.engine)
+        weights = weights_of(chosen, task.descent.yardstick)
+        graphs = [engine.graph(problem, candidate.answer) for candidate in chosen]
+
+        def answer(beliefs: Array | None = None) -> Answer:
+            solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
+            _warn_if_unsolved(solutions)
+            members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
+            return Answer.of(table.X, table.scaling, table.bases, problem, members)
+
+        first = answer()
+        shares = first.shares_to_reach(checked_prior(self.class_prior, problem.classes))
+        final = first = first.with_shares(shares)
+        if len(chosen) > 1:
+            final = answer(first.beliefs).as_sure_as(first).with_shares(shares)
+        self._publish(final)
+        self.graph_ = mean_graph([graph.W for graph in graphs], weights.tolist())
+        self.search_results_ = _table_of(result.candidates, chosen, weights, self.bases_, float(self.budget))
         self.history_ = _history_of(result.candidates)
 
-    def _set_answer(self, X: Array, classes: Array, prior: Array, members: list[Member]) -> None:
-        self._X, self._prior, self._members = X, prior, members
-        self.classes_ = classes
-        self.label_distributions_, self.unreached_ = averaged([member.F for member in members], prior)
-        self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
-        self.n_neighbors_ = members[0].k
-        self.feature_weights_ = self._scaling.weights(np.mean([member.a for member in members], axis=0))
-        self.scaled_ = self._scaling.standardises
+    def _publish(self, answer: Answer) -> None:
+        self._answer = answer
+        self.classes_ = answer.classes
+        self.unreached_ = answer.unreached
+        self.label_distributions_ = answer.distributions
+        self.confidence_ = self.label_distributions_.max(axis=1)
+        self.transduction_ = answer.classes[self.label_distributions_.argmax(axis=1)]
+        self.class_factors_ = answer.factors
+        self.n_neighbors_ = answer.best.k
+        self.feature_weights_ = answer.feature_weights
+        self.bases_ = [basis.name for basis in answer.bases]
+        self.scaled_ = answer.scaling.standardises
 
     def _numbers(self, X: Any, reset: bool) -> Array:
         """X as scikit-learn checks it, but with sentences that help."""
@@ -343,18 +405,10 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """All that prediction needs, without Python objects."""
         check_is_fitted(self)
         plain = {name: value for name, value in self.get_params().items() if _is_plain(value)}
-        return {
-            "parameters": np.array(json.dumps(plain)),
-            "classes": self.classes_,
-            "prior": self._prior,
-            "X": self._X,
-            "k": np.array([member.k for member in self._members]),
-            "a": np.array([member.a for member in self._members]),
-            "F": np.array([member.F for member in self._members]),
-            "centre": self._scaling.centre,
-            "spread": self._scaling.spread,
-            "feature_names": getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str),
-        }
+        prior = checked_prior(self.class_prior, self.classes_)
+        plain["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
+        names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
+        return {"parameters": np.array(json.dumps(plain)), "feature_names": names, **self._answer.to_arrays()}
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
@@ -362,21 +416,26 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         What the search left behind (`graph_`, `search_results_`, `history_`) is not stored.
         """
-        if lacking := set(_STORED) - set(state):
+        if lacking := {"parameters", "feature_names"} - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
         stored: dict[str, Any] = json.loads(str(state["parameters"]))
         model = cls()
         model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
-        model._scaling = Scaling(state["centre"], state["spread"])
-        members = [Member(int(k), a, F) for k, a, F in zip(state["k"], state["a"], state["F"], strict=True)]
-        model._set_answer(state["X"], state["classes"], state["prior"], members)
+        model._publish(Answer.from_arrays(state))
         model.n_features_in_ = state["X"].shape[1]
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
 
 
-_STORED = ("parameters", "classes", "prior", "X", "k", "a", "F", "centre", "spread", "feature_names")
+def _warn_if_unsolved(solutions: list[Solution]) -> None:
+    worst = max(solutions, key=lambda solution: solution.residual)
+    if not all(solution.converged for solution in solutions):
+        warnings.warn(
+            f"Labels were solved only to a residual of {worst.residual:.1e}: take a smaller alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def _is_plain(value: Any) -> bool:
@@ -420,11 +479,14 @@ def _progress(verbose: int) -> Any:
     return progress_bar() if verbose else silence()
 
 
-def _table_of(candidates: list[Candidate], chosen: list[Candidate], budget: float) -> dict[str, Array]:
-    selected = {candidate.id for candidate in chosen}
+def _table_of(
+    candidates: list[Candidate], chosen: list[Candidate], weights: Array, bases: list[str], budget: float
+) -> dict[str, Array]:
+    weight_of = {candidate.id: weight for candidate, weight in zip(chosen, weights, strict=True)}
     return {
         "candidate": np.array([c.id for c in candidates]),
         "k": np.array([c.k for c in candidates]),
+        "basis": np.array([bases[c.basis] for c in candidates]),
         "born": np.array([c.born for c in candidates]),
         "died": np.array([budget if c.died is None else c.died for c in candidates]),
         "steps": np.array([c.steps for c in candidates]),
@@ -432,7 +494,8 @@ def _table_of(candidates: list[Candidate], chosen: list[Candidate], budget: floa
         "accuracy": np.array([c.accuracy for c in candidates]),
         "converged": np.array([c.converged for c in candidates]),
         "failure": np.array([c.failure or "" for c in candidates]),
-        "selected": np.array([c.id in selected for c in candidates]),
+        "selected": np.array([c.id in weight_of for c in candidates]),
+        "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
     }
 
 

@@ -21,6 +21,7 @@ class Candidate:
     id: int
     k: int
     a: Array
+    basis: int = 0
     born: float = 0.0
     died: float | None = None
     steps: int = 0
@@ -44,12 +45,12 @@ class Candidate:
 
     @property
     def here(self) -> Configuration:
-        return Configuration(self.k, self.a, self.id)
+        return Configuration(self.k, self.a, self.id, self.basis)
 
     @property
     def answer(self) -> Configuration:
         """The best configuration this run has seen."""
-        return Configuration(self.k, self.a if self.best is None else self.best)
+        return Configuration(self.k, self.a if self.best is None else self.best, basis=self.basis)
 
     def record(self, evaluation: Evaluation) -> None:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""
@@ -64,20 +65,30 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Draws:
-    """Where candidates come from: k uniform on `k_range`, a bandwidth per feature uniform on `bandwidth_range`·d̄.
-
-    Candidate number i is drawn from a generator of its own, so it is the same whoever else was drawn before.
-    """
+class Space:
+    """What draws must know about a basis: its coordinates and d̄, the mean distance between points in it."""
 
     features: int
     mean_distance: float
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Where candidates come from: k uniform on `k_range`, a bandwidth per feature uniform on `bandwidth_range`·d̄.
+
+    Candidate number i is drawn from a generator of its own, so it is the same whoever else was drawn before. The bases
+    take turns, unless one is asked for.
+    """
+
+    spaces: tuple[Space, ...]
     k_range: tuple[int, int]
     bandwidth_range: tuple[float, float]
     seed: int
 
-    def candidate(self, id: int, born: float = 0.0) -> Candidate:
+    def candidate(self, id: int, born: float = 0.0, basis: int | None = None) -> Candidate:
+        basis = id % len(self.spaces) if basis is None else basis
+        space = self.spaces[basis]
         rng = np.random.default_rng([self.seed, id])
         k = int(rng.integers(self.k_range[0], self.k_range[1], endpoint=True))
-        bandwidth = rng.uniform(*self.bandwidth_range, self.features) * self.mean_distance
-        return Candidate(id, k, bandwidth**-2, born)
+        bandwidth = rng.uniform(*self.bandwidth_range, space.features) * space.mean_distance
+        return Candidate(id, k, bandwidth**-2, basis, born)

@@ -7,14 +7,15 @@ Every record has `event`, `time` (seconds since the epoch) and the fields below.
 | search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
 |                      | rounds, candidates, configurations                                       |
 | round_started        | round, until (units), candidates (ids)                                   |
-| candidate_advanced   | candidate, k, born, steps, loss, accuracy, converged, failure, history   |
+| candidate_advanced   | candidate, k, basis, born, steps, loss, accuracy, converged, failure,    |
+|                      | history                                                                  |
 | candidate_eliminated | candidate, at (units)                                                    |
-| candidate_drawn      | candidate, k, born                                                       |
+| candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
-`history` lists [step, loss, accuracy] since the candidate's last record. A candidate that time did not suffice to look
-at has no record in that round.
+`basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
+the candidate's last record. A candidate that time did not suffice to look at has no record in that round.
 """
 
 from __future__ import annotations

@@ -64,13 +64,15 @@ class InMemory:
 
 
 class OnDisk:
-    """For other processes of this machine: X as a file in a temporary folder, the rest along with the handle."""
+    """For other processes of this machine: points as files in a temporary folder, the rest along with the handle."""
 
     def __init__(self, problem: Problem) -> None:
-        self._rest = replace(problem, X=np.empty((0, 0)))
+        self._rest = replace(problem, X=np.empty((0, 0)), others=())
+        self._bases = 1 + len(problem.others)
         self._folder = tempfile.mkdtemp(prefix="pglearn-")
         try:
-            np.save(self._file("X.npy"), problem.X)
+            for basis, X in enumerate((problem.X, *problem.others)):
+                np.save(self._file(f"X{basis}.npy"), X)
             Path(self._file("running")).touch()
         except BaseException:
             self.close()
@@ -78,8 +80,10 @@ class OnDisk:
 
     def problem(self) -> Problem:
         if _opened.folder != self._folder:
-            X = np.load(self._file("X.npy"), mmap_mode="r")
-            _opened.problem = replace(self._rest, X=np.asarray(X))
+            X, *others = (
+                np.asarray(np.load(self._file(f"X{basis}.npy"), mmap_mode="r")) for basis in range(self._bases)
+            )
+            _opened.problem = replace(self._rest, X=X, others=tuple(others))
             _opened.folder, _opened.parent = self._folder, os.getppid()
         assert _opened.problem is not None
         return _opened.problem

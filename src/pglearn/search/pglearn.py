@@ -2,11 +2,16 @@
 
 T candidates run to the first milestone; the ⌊T/r⌋ with the lowest loss go on where they stopped, the others make room
 for new draws; and so on at every milestone. After the last elimination all run to B, and the best at B is the answer.
+
+Where there are several bases, candidates compete within theirs, and new ones are drawn in the basis of those that they
+replace: a loss that is easier to bring down in one basis than in another says little about which labels better.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -29,7 +34,16 @@ class SearchResult:
     @property
     def ranked(self) -> list[Candidate]:
         """Candidates still in the race at the end, best first."""
-        return ranked([c for c in self.candidates if c.died is None])
+        return ranked(self._alive)
+
+    @property
+    def standing(self) -> list[Candidate]:
+        """The same, the best of every basis first, then the second of every basis, and so on."""
+        return standing(self._alive)
+
+    @property
+    def _alive(self) -> list[Candidate]:
+        return [c for c in self.candidates if c.died is None]
 
 
 @dataclass(frozen=True)
@@ -87,14 +101,17 @@ class Search:
         self, alive: list[Candidate], drawn: int, milestone: float, emit: Stream
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Those that go on and those drawn in place of the others."""
-        order = ranked(alive)
-        for candidate in order[self.schedule.survivors :]:
+        order = standing(alive)
+        survivors, others = order[: self.schedule.survivors], order[self.schedule.survivors :]
+        for candidate in others:
             candidate.died = milestone
             emit("candidate_eliminated", candidate=candidate.id, at=milestone)
-        new = [self.draws.candidate(drawn + i, born=milestone) for i in range(len(order) - self.schedule.survivors)]
+        new = [
+            self.draws.candidate(drawn + i, born=milestone, basis=replaced.basis) for i, replaced in enumerate(others)
+        ]
         for candidate in new:
-            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone)
-        return order[: self.schedule.survivors], new
+            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone, basis=candidate.basis)
+        return survivors, new
 
     def _advanced(self, alive: list[Candidate], stint: Stint, pool: Pool, emit: Stream) -> list[Candidate]:
         told = {candidate.id: len(candidate.history) for candidate in alive}
@@ -104,6 +121,7 @@ class Search:
                 "candidate_advanced",
                 candidate=candidate.id,
                 k=candidate.k,
+                basis=candidate.basis,
                 born=candidate.born,
                 steps=candidate.steps,
                 loss=candidate.loss,
@@ -146,6 +164,20 @@ class Search:
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first."""
     return sorted(candidates, key=lambda candidate: (candidate.loss, candidate.id))
+
+
+def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """By rank among the candidates of the same basis, then by loss; with one basis that is by loss alone.
+
+    Those without a finite loss come last.
+    """
+    seen: Counter[int] = Counter()
+    places = []
+    for candidate in ranked(candidates):
+        place = math.inf if math.isinf(candidate.loss) else seen[candidate.basis]
+        places.append((place, candidate))
+        seen[candidate.basis] += 1
+    return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]
 
 
 def _updated(everyone: list[Candidate], advanced: list[Candidate]) -> list[Candidate]:

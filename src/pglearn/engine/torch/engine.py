@@ -96,7 +96,8 @@ class TorchEngine:
 
         With up to 4,000 points every point as near as the k-th neighbour is a neighbour; beyond, ties are broken.
         """
-        Z = scaled_points(problem.X, configuration.a, problem.centre)
+        view = problem.views[configuration.basis]
+        Z = scaled_points(view.X, configuration.a, view.centre)
         placed = torch.as_tensor(Z).to(self.where)
         if len(Z) <= DENSE_LIMIT:
             p, q = dense.joined(placed, configuration.k)
@@ -106,19 +107,28 @@ class TorchEngine:
             edges = Edges.between_neighbours(neighbours.cpu().numpy())
         return graph_on_edges(Z, edges)
 
-    def propagate(self, problem: Problem, graph: Graph) -> Solution:
+    def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         if self.where.type == "cpu" or len(problem.X) <= DENSE_LIMIT:
-            return CPUEngine(self.loss, self.propagation).propagate(problem, graph)
-        return sparse.propagated(problem, graph, self.propagation, self.where)
+            return CPUEngine(self.loss, self.propagation).propagate(problem, graph, beliefs)
+        return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        if problem not in self._placed:
+        found: dict[int, Evaluation] = {}
+        for basis in sorted({configuration.basis for configuration in configurations}):
+            positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
+            placed = self._placed_on_device(problem.views[basis])
+            members = [configurations[i] for i in positions]
+            found |= zip(positions, self._evaluations(placed, members), strict=True)
+        return [found[i] for i in range(len(configurations))]
+
+    def _placed_on_device(self, view: Problem) -> Placed:
+        if view not in self._placed:
             self._kept.clear()
-            self._placed[problem] = Placed.on(self.where, problem, DTYPES[self.dtype])
-        placed = self._placed[problem]
-        if not configurations:
-            return []
-        if len(problem.X) <= DENSE_LIMIT:
+            self._placed[view] = Placed.on(self.where, view, DTYPES[self.dtype])
+        return self._placed[view]
+
+    def _evaluations(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        if len(placed.X) <= DENSE_LIMIT:
             return self._dense(placed, configurations)
         return [self._within_memory(partial(self._sparse, placed, c)) for c in configurations]
 

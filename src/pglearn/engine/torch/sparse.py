@@ -17,7 +17,7 @@ from pglearn.engine.torch.dense import judged
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.graph import Graph
 from pglearn.loss import Loss
-from pglearn.problem import Problem
+from pglearn.problem import Array
 from pglearn.propagation import LGC, Solution
 from pglearn.propagation.lgc import FINEST
 
@@ -130,13 +130,12 @@ def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     return Scores(S[None], lgc.source * math.sqrt(labels) * _doubt(lgc), factors)
 
 
-def propagated(problem: Problem, graph: Graph, lgc: LGC, device: torch.device) -> Solution:
-    """F with every label shown, of a graph that is on the host."""
+def propagated(sources: Array, graph: Graph, lgc: LGC, device: torch.device) -> Solution:
+    """F of what spreads from each point, on a graph that is on the host."""
     matrix = graph.P
     indptr, indices, data = (torch.as_tensor(part).to(device) for part in (matrix.indptr, matrix.indices, matrix.data))
-    P = _csr(indptr, indices, data, len(problem.X))
-    B = torch.zeros(len(problem.X), problem.n_classes, dtype=torch.float64, device=device)
-    B[torch.as_tensor(problem.labelled), torch.as_tensor(problem.codes)] = lgc.source
+    P = _csr(indptr, indices, data, len(sources))
+    B = lgc.source * torch.as_tensor(sources, dtype=torch.float64).to(device)
     F, iterations = solved(P, replace(lgc, tolerance=FINEST), B)
     error = (B - F + lgc.alpha * (P @ F)).norm(dim=0)
     residual = float((error / B.norm(dim=0)).max())

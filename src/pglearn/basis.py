@@ -1,0 +1,179 @@
+"""Coordinates in which a search may weigh features.
+
+| name          | coordinates of a row x                                                                 |
+|---------------|----------------------------------------------------------------------------------------|
+| `raw`         | the features as they are                                                               |
+| `pca`         | principal components v_jᵀx / √σ_j, σ_j their standard deviations: half-way to whitened  |
+| `shared`      | the features, each times the share of its variance that it has in common with others   |
+| `shared pca`  | principal components of those                                                          |
+| `linear`      | what a ridge regression on the labels says of each class                               |
+
+A weight per principal component is a metric that no weight per feature can express, and half-whitening starts it where
+neither the loudest components nor the faint ones decide alone. Features that vary on their own are most often noise:
+`shared` starts with little of them, by a rule that looks at no label. `linear` is for tables in which many columns each
+say a little: neighbours there are rows of which a linear model says the same. A labelled row has the coordinates that
+a model gives it which has not seen its label, so that hiding the label remains a fair test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from pglearn.problem import Array
+
+MOST_COMPONENTS = 100
+ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
+BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns have
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """x → axes (x ∘ columns), or x ∘ columns where there are no axes."""
+
+    name: str
+    columns: Array
+    axes: Array | None = None
+    """One coordinate per row, in terms of the (weighted) columns: q × d."""
+    own: tuple[Array, Array] | None = None
+    """Positions of rows of the table that have coordinates of their own, and these."""
+
+    def of_table(self, X: Array) -> Array:
+        """The table that the basis was made for."""
+        Z = self.of(X)
+        if self.own is not None:
+            rows, coordinates = self.own
+            Z[rows] = coordinates
+        return Z
+
+    def of(self, X: Array) -> Array:
+        """Any rows."""
+        X = X if (self.columns == 1).all() else X * self.columns
+        return X if self.axes is None else X @ self.axes.T
+
+    def weights(self, a: Array) -> Array:
+        """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
+        by_column = a if self.axes is None else a @ self.axes**2
+        return np.asarray(by_column * self.columns**2)
+
+
+def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
+    """The bases that a search draws from: one for `raw` and `pca`; for `both`, all.
+
+    `labels` are the positions of the labelled rows and their classes, one-hot.
+    """
+    ones = np.ones(X.shape[1])
+    if basis == "raw":
+        return [Basis("raw", ones)]
+    sample = _sample(X, seed)
+    if basis == "pca":
+        return [Basis("pca", ones, _axes(sample))]
+    bases = [Basis("raw", ones)]
+    if X.shape[1] > 1:
+        bases.append(Basis("pca", ones, _axes(sample)))
+    shared = shared_variance(sample)
+    if shared is not None:
+        bases += [Basis("shared", shared), Basis("shared pca", shared, _axes(sample * shared))]
+    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= SHORT_SIDE else None
+    return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
+
+
+def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
+    """Ridge regression of one-hot classes on the standardised features, its penalty chosen by leave-one-out.
+
+    With K = UΛUᵀ the products of the labelled rows, the fitted values are HY, H = UΛ(Λ + λ)⁻¹Uᵀ, and those without the
+    row's own label (HY − hY) / (1 − h), h the diagonal of H. None where the labelled rows are all alike.
+    """
+    if not _varied(X[labelled]).any():
+        return None
+    spread = X.std(axis=0)
+    columns = np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
+    rows = X[labelled] * columns
+    middle = rows.mean(axis=0)
+    rows = rows - middle
+    K = rows @ rows.T
+    values, U = eigh(K + K.diagonal().mean())  # a constant column: the intercept
+    values = np.maximum(values, 0)
+    targets = Y - Y.mean(axis=0)
+    best: tuple[float, Array, Array] | None = None
+    for penalty in values.mean() * np.logspace(-3, 2, 11):
+        shrink = values / (values + penalty)
+        h = np.minimum((U**2) @ shrink, 1 - 1e-9)[:, None]
+        without = ((U * shrink) @ (U.T @ targets) - h * targets) / (1 - h)
+        error = float(((without - targets) ** 2).sum())
+        if best is None or error < best[0]:
+            best = error, without, (U / (values + penalty)) @ (U.T @ targets)
+    assert best is not None
+    _, without, dual = best
+    axes = dual.T @ rows
+    # In the coordinates of all other rows, axes (x ∘ columns), which have neither centre nor intercept.
+    intercept = K.diagonal().mean() * dual.sum(axis=0) - axes @ middle
+    return Basis("linear", columns, axes, (labelled, without - intercept))
+
+
+def shared_variance(X: Array) -> Array | None:
+    """Per feature, the share of its variance that it has in common with others; None where nothing is in common.
+
+    That is its variance in those principal components of the standardised features that exceed what independent
+    columns would have: (1 + √(d/n))², the edge of Marchenko and Pastur.
+
+    >>> rng = np.random.default_rng(0)
+    >>> common = rng.normal(size=(200, 1))
+    >>> X = np.hstack([common + 0.1 * rng.normal(size=(200, 3)), rng.normal(size=(200, 2))])
+    >>> shared_variance(X).round(1).tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0]
+    """
+    spread = X.std(axis=0)
+    varied = _varied(X)
+    n, d = len(X), int(varied.sum())
+    if d < 2:
+        return None
+    shared = np.zeros(X.shape[1])
+    variances, components = _principal(X[:, varied] / spread[varied])
+    beyond = variances > BEYOND_NOISE * (1 + np.sqrt(d / n)) ** 2
+    if not beyond.any():
+        return None
+    shared[varied] = variances[beyond] @ components[beyond] ** 2
+    return np.minimum(shared, 1)
+
+
+def _varied(X: Array) -> Array:
+    """Columns that are not constant but for rounding."""
+    return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
+
+
+def _axes(X: Array) -> Array:
+    variances, components = _principal(X)
+    if not len(components):
+        return np.eye(X.shape[1])
+    spread = np.sqrt(variances)
+    # In units of the mean spread, so that the coordinates keep the scale of the features.
+    return np.asarray(components / np.sqrt(spread / spread.mean())[:, None])
+
+
+def _principal(X: Array) -> tuple[Array, Array]:
+    """Variances and directions of the (at most 100) principal components, largest first, those of no variance left out.
+
+    By the eigenvectors of the smaller of XᵀX and XXᵀ. Signs do not matter here: only squares of coordinates count.
+    """
+    X = X - X.mean(axis=0)
+    n, d = X.shape
+    wide = d > n
+    product = X @ X.T if wide else X.T @ X
+    least = max(0, len(product) - MOST_COMPONENTS)
+    values, vectors = eigh(product, subset_by_index=(least, len(product) - 1))
+    there = values > 1e-12 * max(values.max(), np.finfo(float).tiny)
+    values, vectors = values[there][::-1], vectors[:, there][:, ::-1]
+    components = (vectors.T @ X) / np.sqrt(values)[:, None] if wide else vectors.T
+    return values / n, components
+
+
+def _sample(X: Array, seed: int) -> Array:
+    """Rows to learn from, so few that one side of the sample is short."""
+    most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
+    if len(X) <= most:
+        return X
+    rows = np.random.default_rng(seed).choice(len(X), most, replace=False)
+    return X[np.sort(rows)]

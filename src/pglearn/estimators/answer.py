@@ -1,0 +1,206 @@
+"""What a fit leaves behind: all that labels, weights and predictions are made from.
+
+Members that answer together hear each other once: the mean of their probabilities is taken for the labels that are not
+given, spread again over the graph of each, and averaged again. A row whose neighbours the members agree on is then
+labelled like them. Averages of averages are less sure of themselves, not less often right, so the probabilities are
+raised to a power that leaves them as sure as before (docs/defaults.md has the measurements).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from pglearn.basis import Basis
+from pglearn.errors import ModelFileError
+from pglearn.estimators.members import Member, averaged
+from pglearn.estimators.scaling import Scaling
+from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
+from pglearn.problem import Array, Problem
+
+MOST_POWER = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The table as it was searched, and the members that answer together."""
+
+    X: Array
+    """The table after `scaling`, in no basis yet."""
+    scaling: Scaling
+    bases: list[Basis]
+    classes: Array
+    prior: Array
+    """Shares of the classes among the labels."""
+    labelled: Array
+    """Positions of the labelled rows."""
+    members: list[Member]
+    factors: Array
+    """What each class is multiplied with."""
+    power: float = 1.0
+    """What probabilities are raised to before that."""
+
+    @classmethod
+    def of(cls, X: Array, scaling: Scaling, bases: list[Basis], problem: Problem, members: list[Member]) -> Self:
+        """The answer of `members`, with the class shares that come of it."""
+        ones = np.ones(problem.n_classes)
+        return cls(X, scaling, bases, problem.classes, problem.prior, problem.labelled, members, ones)
+
+    def shares_to_reach(self, prior: str | Array | None) -> Array | None:
+        """Class shares that the estimator's `class_prior` asks for, given what the members say."""
+        return shares_to_reach(prior, self._said, self.prior, len(self.labelled))
+
+    def with_shares(self, shares: Array | None) -> Self:
+        return replace(self, factors=class_factors(sharpened(self._said, self.power), shares))
+
+    def as_sure_as(self, other: Answer) -> Self:
+        """The same answer with the mean confidence of another, both before their factors."""
+        said, goal = self._said, _confidence(other._said)
+        low, high = 1.0, MOST_POWER
+        for _ in range(20):
+            power = (low + high) / 2
+            low, high = (low, power) if _confidence(sharpened(said, power)) > goal else (power, high)
+        return replace(self, power=low)
+
+    @property
+    def distributions(self) -> Array:
+        """Class probabilities of every row of the table."""
+        return self._finished(*self._opinion)
+
+    @property
+    def unreached(self) -> Array:
+        """Rows of the table that no label reaches."""
+        return self._opinion[1]
+
+    @property
+    def beliefs(self) -> Array:
+        """The distributions, with nothing where no label reaches."""
+        return np.where(self.unreached[:, None], 0, self.distributions)
+
+    @cached_property
+    def views(self) -> list[Array]:
+        """The table in each basis."""
+        return [basis.of_table(self.X) for basis in self.bases]
+
+    @cached_property
+    def _opinion(self) -> tuple[Array, Array]:
+        """Class probabilities of every row before power and factors, and which rows no label reaches."""
+        return averaged([member.F for member in self.members], self._weights, self.prior)
+
+    def predict(self, X: Array) -> Array:
+        """Class probabilities of rows as they were given, which need not be in the table."""
+        X = self.scaling.of(X)
+        opinions = [member.predict(self.bases[member.basis].of(X), self.views[member.basis]) for member in self.members]
+        return self._finished(*averaged(opinions, self._weights, self.prior))
+
+    @property
+    def _said(self) -> Array:
+        """The rows that a label reaches."""
+        opinion, unreached = self._opinion
+        return opinion[~unreached]
+
+    def _finished(self, opinion: Array, unreached: Array) -> Array:
+        finished = scaled(sharpened(opinion, self.power), self.factors)
+        return np.where(unreached[:, None], self.prior, finished)
+
+    @property
+    def best(self) -> Member:
+        """The member that counts most."""
+        return max(self.members, key=lambda member: member.weight)
+
+    @property
+    def feature_weights(self) -> Array:
+        """The mean of the members' weights, in units of the given features."""
+        by_member = [member.weight * self.bases[member.basis].weights(member.a) for member in self.members]
+        return self.scaling.weights(np.sum(by_member, axis=0))
+
+    def to_arrays(self) -> dict[str, Array]:
+        """All of it, without Python objects."""
+        d = self.X.shape[1]
+        axes = [np.empty((0, d)) if basis.axes is None else basis.axes for basis in self.bases]
+        own = [np.empty(0) if basis.own is None else basis.own[1].ravel() for basis in self.bases]
+        return {
+            "X": self.X,
+            "centre": self.scaling.centre,
+            "spread": self.scaling.spread,
+            "basis_names": np.array([basis.name for basis in self.bases]),
+            "basis_columns": np.array([basis.columns for basis in self.bases]),
+            "basis_axes": np.concatenate(axes),
+            "basis_sizes": np.array([len(rows) for rows in axes]),
+            "basis_own": np.concatenate(own),
+            "basis_own_sizes": np.array([len(coordinates) for coordinates in own]),
+            "classes": self.classes,
+            "prior": self.prior,
+            "labelled": self.labelled,
+            "factors": self.factors,
+            "power": np.array(self.power),
+            "member_basis": np.array([member.basis for member in self.members]),
+            "k": np.array([member.k for member in self.members]),
+            "weight": np.array(self._weights),
+            "a": np.concatenate([member.a for member in self.members]),
+            "F": np.array([member.F for member in self.members]),
+        }
+
+    @classmethod
+    def from_arrays(cls, state: dict[str, Array]) -> Self:
+        if lacking := set(_STORED) - set(state):
+            raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
+        X = state["X"]
+        axes = np.split(state["basis_axes"], np.cumsum(state["basis_sizes"])[:-1])
+        own = np.split(state["basis_own"], np.cumsum(state["basis_own_sizes"])[:-1])
+        bases = [
+            Basis(
+                str(name),
+                columns,
+                rows if len(rows) else None,
+                (state["labelled"], coordinates.reshape(-1, len(rows))) if len(coordinates) else None,
+            )
+            for name, columns, rows, coordinates in zip(
+                state["basis_names"], state["basis_columns"], axes, own, strict=True
+            )
+        ]
+        of_member = state["member_basis"]
+        sizes = [state["basis_sizes"][basis] or X.shape[1] for basis in of_member]
+        weights = np.split(state["a"], np.cumsum(sizes)[:-1])
+        members = [
+            Member(int(basis), int(k), a, float(weight), F)
+            for basis, k, a, weight, F in zip(of_member, state["k"], weights, state["weight"], state["F"], strict=True)
+        ]
+        scaling = Scaling(state["centre"], state["spread"])
+        classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
+        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], float(state["power"]))
+
+    @property
+    def _weights(self) -> list[float]:
+        return [member.weight for member in self.members]
+
+
+def _confidence(probabilities: Array) -> float:
+    return float(probabilities.max(axis=1).mean())
+
+
+def sharpened(probabilities: Array, power: float) -> Array:
+    """Rows to a power, summing to one again."""
+    if power == 1:
+        return probabilities
+    raised = probabilities**power
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+_STORED = (
+    *(
+        "X",
+        "centre",
+        "spread",
+        "basis_names",
+        "basis_columns",
+        "basis_axes",
+        "basis_sizes",
+        "basis_own",
+        "basis_own_sizes",
+    ),
+    *("classes", "prior", "labelled", "factors", "power", "member_basis", "k", "weight", "a", "F"),
+)

@@ -1,0 +1,63 @@
+"""Which rows a person should label next.
+
+A label is worth most where it reaches many rows that are in doubt. A row is in doubt if its probabilities are (their
+entropy), and if no label is near enough to say much: what reaches it is less than half of the rows get. R = M⁻¹, M the
+system that spreads labels, says how far a label at row i would reach: R_ji / R_ii of the way to row j. The row whose
+label would settle most doubt is taken, the doubt that it reaches is counted as settled, and so on: two rows of one
+cluster are not both suggested while another cluster waits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pglearn.problem import Array
+from pglearn.propagation import System
+
+MOST_NUMBERS = 20_000_000  # of R that are looked at
+
+
+def suggested(system: System, probabilities: Array, labelled: Array, n: int) -> Array:
+    """Positions of `n` unlabelled rows, the most useful first; fewer where there are no more."""
+    doubt = doubts(system, probabilities, labelled)
+    pool = _pool(doubt, labelled, n)
+    sources = np.zeros((len(doubt), len(pool)))
+    sources[pool, np.arange(len(pool))] = 1
+    R = system.solve(sources).F
+    reach = np.clip(R / R[pool, np.arange(len(pool))], 0, 1)
+    chosen: list[int] = []
+    while len(chosen) < min(n, len(pool)):
+        settled = doubt @ reach
+        settled[chosen] = -np.inf
+        chosen.append(int(np.argmax(settled)))
+        doubt = doubt * (1 - reach[:, chosen[-1]])
+    return np.asarray(pool[chosen])
+
+
+def doubts(system: System, probabilities: Array, labelled: Array) -> Array:
+    """How much is unknown of every row, from 0 (it is labelled) to 1."""
+    sources = np.zeros((len(probabilities), 1))
+    sources[labelled] = 1
+    arrived = np.maximum(system.solve(sources).F[:, 0], 0)
+    usual = np.median(np.delete(arrived, labelled)) if len(labelled) < len(arrived) else 1.0
+    heard = np.minimum(arrived / usual, 1) if usual > 0 else (arrived > 0).astype(float)
+    doubt = 1 - (1 - entropy(probabilities)) * heard
+    doubt[labelled] = 0
+    return np.asarray(doubt)
+
+
+def entropy(probabilities: Array) -> Array:
+    """Of every row, in units of complete ignorance."""
+    logarithms = np.log(np.where(probabilities > 0, probabilities, 1))
+    return np.asarray(-(probabilities * logarithms).sum(axis=1) / np.log(probabilities.shape[1]))
+
+
+def _pool(doubt: Array, labelled: Array, n: int) -> Array:
+    """Rows to choose among: all that are unlabelled, or as many as memory allows, drawn by their doubt."""
+    free = np.delete(np.arange(len(doubt)), labelled)
+    most = max(n, MOST_NUMBERS // len(doubt))
+    if len(free) <= most:
+        return free
+    chances = doubt[free] + 1e-9
+    drawn = np.random.default_rng(0).choice(free, most, replace=False, p=chances / chances.sum())
+    return np.sort(drawn)
