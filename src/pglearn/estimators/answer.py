@@ -2,7 +2,8 @@
 
 Members that answer together hear each other once: the mean of their probabilities is taken for the labels that are not
 given, spread again over the graph of each, and averaged again. A row whose neighbours the members agree on is then
-labelled like them. Averages of averages are less sure of themselves, not less often right, so the probabilities are
+labelled like them. A class that has too many rows would gain more on the way, so this is done only where class shares
+hold that in check. Averages of averages are less sure of themselves, not less often right, so the probabilities are
 raised to a power that leaves them as sure as before (docs/defaults.md has the measurements).
 """
 
@@ -68,12 +69,12 @@ class Answer:
     @property
     def distributions(self) -> Array:
         """Class probabilities of every row of the table."""
-        return self._finished(*self._opinion)
+        return self._finished(*self.opinion)
 
     @property
     def unreached(self) -> Array:
         """Rows of the table that no label reaches."""
-        return self._opinion[1]
+        return self.opinion[1]
 
     @property
     def beliefs(self) -> Array:
@@ -86,7 +87,7 @@ class Answer:
         return [basis.of_table(self.X) for basis in self.bases]
 
     @cached_property
-    def _opinion(self) -> tuple[Array, Array]:
+    def opinion(self) -> tuple[Array, Array]:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
         return averaged([member.F for member in self.members], self._weights, self.prior)
 
@@ -99,7 +100,7 @@ class Answer:
     @property
     def _said(self) -> Array:
         """The rows that a label reaches."""
-        opinion, unreached = self._opinion
+        opinion, unreached = self.opinion
         return opinion[~unreached]
 
     def _finished(self, opinion: Array, unreached: Array) -> Array:

@@ -83,8 +83,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Which labels are hidden: each in turn, five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell, and hear each other: their mean is taken
-        for the labels that are not given and spread once more over the graph of each.
+        alone. Members of the ensemble count more the sooner their loss fell. Where there are class shares to keep to
+        (`class_prior`) they hear each other: their mean is taken for the labels that are not given, and spread once
+        more over the graph of each.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -366,7 +367,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         first = answer()
         shares = first.shares_to_reach(checked_prior(self.class_prior, problem.classes))
         final = first = first.with_shares(shares)
-        if len(chosen) > 1:
+        if len(chosen) > 1 and shares is not None:
             final = answer(first.beliefs).as_sure_as(first).with_shares(shares)
         self._publish(final)
         self.graph_ = mean_graph([graph.W for graph in graphs], weights.tolist())
