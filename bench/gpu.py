@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
     parser.add_argument("--data", help="folder of the .npz files (default: PGLEARN_DATA or ../shared/data)")
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--basis", default="both", help="of the fits: both, raw or pca")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
@@ -113,7 +114,7 @@ def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figu
 
 
 def fits(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
-    """Default fits with 32 candidates, every split."""
+    """Default fits with 32 candidates, every split, in the basis asked for."""
     figures, total = [], 0.0
     splits = 1 if options.quick else options.splits
     budget = {"budget": 2} if options.quick else {}
@@ -121,7 +122,9 @@ def fits(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) 
         accuracies, seconds = [], []
         for split in range(splits):
             shown = data.labelled(10, split) if data.splits else few_labels(data.y, 0.1, split)
-            model = PGLearnClassifier(n_candidates=CANDIDATES, random_state=split, engine="torch", **budget)
+            model = PGLearnClassifier(
+                n_candidates=CANDIDATES, basis=options.basis, random_state=split, engine="torch", **budget
+            )
             started = time.perf_counter()
             model.fit(data.X, hidden(data.y, shown))
             seconds.append(time.perf_counter() - started)
@@ -199,7 +202,9 @@ def cpu_fits(sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
         shown = data.labelled(10, 0) if data.splits else few_labels(data.y, 0.1)
         seconds = {}
         for name, jobs in (("torch", {}), ("cpu", {"n_jobs": -1})):
-            model = PGLearnClassifier(n_candidates=CANDIDATES, random_state=0, engine=name, **jobs, **budget)
+            model = PGLearnClassifier(
+                n_candidates=CANDIDATES, basis=options.basis, random_state=0, engine=name, **jobs, **budget
+            )
             started = time.perf_counter()
             model.fit(data.X, hidden(data.y, shown))
             seconds[name] = time.perf_counter() - started

@@ -82,6 +82,10 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power or exponential")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
+    group.add_argument("--basis", metavar="NAME", help="both (default), raw or pca: coordinates that are weighted")
+    group.add_argument(
+        "--class-prior", metavar="NAME", help="auto (default) or labels, whose class shares the table then has"
+    )
     group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
     group.add_argument(
@@ -98,6 +102,8 @@ SEARCH_OPTIONS = (
     "validation",
     "loss",
     "selection",
+    "basis",
+    "class_prior",
     "engine",
     "max_time",
     "n_jobs",

@@ -13,6 +13,7 @@ from rich.table import Table
 from pglearn.estimators.table_model import TableModel
 
 MOST_COLUMNS = 8
+SUGGESTIONS = 5
 DOUBTFUL = 0.5
 HIDDEN = {"loo": "each hidden in turn", "kfold": "one fold hidden at a time", "holdout": "one half hidden"}
 
@@ -49,6 +50,9 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
             f"[yellow]note[/] The graph doubts {len(doubtful)} of the given labels, first rows {first}: look again."
         )
     console.print(_weights_table(weights))
+    if len(rows) > counts["given"]:
+        suggested = ", ".join(str(row) for row in classifier.suggest(SUGGESTIONS))
+        console.print(f"If you can label more rows, these would help most: {suggested}.")
     for name, what in FILES.items():
         console.print(f"  {escape(str(folder / name))}  [dim]{what}[/]")
 
