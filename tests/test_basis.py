@@ -281,3 +281,15 @@ def test_labelled_rows_that_are_all_alike_have_no_linear_basis():
     X[labelled] = 1.0
     assert linear_basis(X, labelled, Y) is None
     assert [basis.name for basis in bases_for(X, "both", 0, (labelled, Y))][-1] != "linear"
+
+
+@pytest.mark.parametrize(("d", "labels"), [(5, 30), (50, 30), (500, 30), (2000, 60)])
+def test_coordinates_of_labelled_rows_do_not_tell_the_label_where_features_say_nothing(d, labels):
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(100, d)), np.arange(labels) % 2
+        _, own = linear_basis(X, np.arange(labels), np.eye(2)[y]).own
+        order = own[:, 1].argsort().argsort()
+        found.append((order[y == 1].mean() - (labels / 2 - 1) / 2) / (labels / 2))  # area under the ROC curve
+    assert 0.3 < np.mean(found) < 0.7

@@ -26,6 +26,7 @@ from pglearn.problem import Array
 
 MOST_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
+MOST_LABELS = 2_000  # for `linear`, which factors a matrix of that size
 BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns have
 
 
@@ -42,10 +43,10 @@ class Basis:
 
     def of_table(self, X: Array) -> Array:
         """The table that the basis was made for."""
-        Z = self.of(X)
-        if self.own is not None:
-            rows, coordinates = self.own
-            Z[rows] = coordinates
+        if self.own is None:
+            return self.of(X)
+        Z, (rows, coordinates) = self.of(X).copy(), self.own
+        Z[rows] = coordinates
         return Z
 
     def of(self, X: Array) -> Array:
@@ -76,15 +77,17 @@ def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] |
     shared = shared_variance(sample)
     if shared is not None:
         bases += [Basis("shared", shared), Basis("shared pca", shared, _axes(sample * shared))]
-    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= SHORT_SIDE else None
+    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
     return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
 
 
 def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     """Ridge regression of one-hot classes on the standardised features, its penalty chosen by leave-one-out.
 
-    With K = UΛUᵀ the products of the labelled rows, the fitted values are HY, H = UΛ(Λ + λ)⁻¹Uᵀ, and those without the
-    row's own label (HY − hY) / (1 − h), h the diagonal of H. None where the labelled rows are all alike.
+    With K = UΛUᵀ the products of the centred labelled rows, the fitted values are HY, H = 1/l + UΛ(Λ + λ)⁻¹Uᵀ, and
+    those without the row's own label (HY − hY) / (1 − h), h the diagonal of H. Their intercept, the mean of the other
+    labels, is taken away: it is lower for the row's own class, and would give that away. None where the labelled rows
+    are all alike.
     """
     if not _varied(X[labelled]).any():
         return None
@@ -94,23 +97,23 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     middle = rows.mean(axis=0)
     rows = rows - middle
     K = rows @ rows.T
-    values, U = eigh(K + K.diagonal().mean())  # a constant column: the intercept
+    values, U = eigh(K)
     values = np.maximum(values, 0)
-    targets = Y - Y.mean(axis=0)
+    mean, labels = Y.mean(axis=0), len(Y)
+    mean_of_others = (labels * mean - Y) / (labels - 1)
+    projected = U.T @ (Y - mean)
     best: tuple[float, Array, Array] | None = None
     for penalty in values.mean() * np.logspace(-3, 2, 11):
         shrink = values / (values + penalty)
-        h = np.minimum((U**2) @ shrink, 1 - 1e-9)[:, None]
-        without = ((U * shrink) @ (U.T @ targets) - h * targets) / (1 - h)
-        error = float(((without - targets) ** 2).sum())
+        h = np.minimum(1 / labels + (U**2) @ shrink, 1 - 1e-9)[:, None]
+        without = (mean + (U * shrink) @ projected - h * Y) / (1 - h)
+        error = float(((without - Y) ** 2).sum())
         if best is None or error < best[0]:
-            best = error, without, (U / (values + penalty)) @ (U.T @ targets)
+            best = error, without - mean_of_others, (U / (values + penalty)) @ projected
     assert best is not None
-    _, without, dual = best
+    _, own, dual = best
     axes = dual.T @ rows
-    # In the coordinates of all other rows, axes (x ∘ columns), which have neither centre nor intercept.
-    intercept = K.diagonal().mean() * dual.sum(axis=0) - axes @ middle
-    return Basis("linear", columns, axes, (labelled, without - intercept))
+    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
 
 
 def shared_variance(X: Array) -> Array | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from pglearn.errors import PGLearnError
+from pglearn.errors import InputError, PGLearnError
 
 if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
     import pandas as pd
@@ -84,7 +84,9 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
     group.add_argument("--basis", metavar="NAME", help="both (default), raw or pca: coordinates that are weighted")
     group.add_argument(
-        "--class-prior", metavar="NAME", help="auto (default) or labels, whose class shares the table then has"
+        "--class-prior",
+        metavar="SHARES",
+        help="class shares of the table: auto (default), labels (those of the labels), none, or yes=0.1,no=0.9",
     )
     group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
@@ -93,6 +95,17 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _class_shares(text: str) -> str | dict[str, float] | None:
+    """`--class-prior`: a name, "none", or shares like yes=0.1,no=0.9."""
+    if "=" not in text:
+        return None if text == "none" else text
+    try:
+        pairs = [part.rsplit("=", 1) for part in text.split(",")]
+        return {name.strip(): float(share) for name, share in pairs}
+    except ValueError as error:
+        raise InputError(f"--class-prior {text} is no list of shares: write it like yes=0.1,no=0.9.") from error
 
 
 SEARCH_OPTIONS = (
@@ -158,6 +171,8 @@ def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options:
     from pglearn.summary import FILES, print_summary
 
     given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
+    if "class_prior" in given:
+        given["class_prior"] = _class_shares(given["class_prior"])
     if options.engine != "torch":
         given.setdefault("n_jobs", -1)
     classifier = PGLearnClassifier(verbose=not options.quiet, **given)

@@ -24,7 +24,7 @@ def weights(*losses):
 
 def test_one_whose_loss_falls_sooner_counts_more_wherever_both_end():
     sooner, later = weights_of([candidate(12.0, 3.0, 3.0, 3.0), candidate(12.0, 12.0, 12.0, 3.0)], YARDSTICK)
-    assert sooner / later == pytest.approx(np.exp(2 * 0.9 / 17 / 0.1))
+    assert sooner / later == pytest.approx(np.exp(2 * 0.9 / 17 / 0.2))
 
 
 def test_a_loss_that_rises_again_counts_with_what_was_reached():
@@ -46,14 +46,14 @@ def test_equals_count_equally():
     assert weights(3.0, 3.0, 3.0, 3.0).tolist() == [0.25] * 4
 
 
-def test_a_tenth_of_what_chance_loses_is_a_factor_e():
-    found = weights(3.0, 4.0, 5.0)
+def test_a_fifth_of_what_chance_loses_is_a_factor_e():
+    found = weights(3.0, 5.0, 7.0)
     assert found[0] / found[1] == pytest.approx(np.e)
     assert found[0] / found[2] == pytest.approx(np.e**2)
 
 
 def test_one_that_is_no_better_than_chance_counts_next_to_nothing():
-    assert weights(2.0, 12.0)[1] < 1e-4
+    assert weights(2.0, 12.0)[1] < 0.01
 
 
 def test_one_alone_counts_all():

@@ -135,7 +135,7 @@ BAD = [
     (["many", "few"], "class_prior is no list of shares (could not convert string to float: 'many'): give one number"),
     ({0: 0.5}, "class_prior must have one share for each class (0, 1), but has none for 1."),
     ({0: 0.5, 1: 0.4, 2: 0.1}, "class_prior must have one share for each class (0, 1), and no others."),
-    ({"0": 0.5, "1": 0.5}, "class_prior must have one share for each class (0, 1), but has none for 0, 1."),
+    ({"a": 0.5, "b": 0.5}, "class_prior must have one share for each class (0, 1), but has none for 0, 1."),
     ({0: 0.5, 1: -1}, "class_prior must be one share above 0 per class"),
     ({0: 0.5, 1: None}, "class_prior must be one share above 0 per class"),
 ]

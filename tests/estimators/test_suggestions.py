@@ -155,7 +155,7 @@ def test_rows_that_no_label_reaches_are_in_doubt_however_sure_they_look():
 
 
 def test_a_pool_that_does_not_fit_is_drawn_by_doubt(monkeypatch):
-    monkeypatch.setattr("pglearn.estimators.suggestions.MOST_NUMBERS", 36 * 8)
+    monkeypatch.setattr("pglearn.estimators.suggestions.POOL", 8)
     probabilities = np.tile([1.0, 0.0], (36, 1))
     probabilities[30:] = 0.5
     rows = suggested(islands(30, 6), probabilities, np.arange(0, 30, 3), 2)

@@ -35,7 +35,7 @@ class Answer:
     bases: list[Basis]
     classes: Array
     prior: Array
-    """Shares of the classes among the labels."""
+    """Shares of the classes among the labels, or those given: the answer for a row that no label reaches."""
     labelled: Array
     """Positions of the labelled rows."""
     members: list[Member]
@@ -45,10 +45,19 @@ class Answer:
     """What probabilities are raised to before that."""
 
     @classmethod
-    def of(cls, X: Array, scaling: Scaling, bases: list[Basis], problem: Problem, members: list[Member]) -> Self:
-        """The answer of `members`, with the class shares that come of it."""
+    def of(
+        cls,
+        X: Array,
+        scaling: Scaling,
+        bases: list[Basis],
+        problem: Problem,
+        members: list[Member],
+        given: str | Array | None = None,
+    ) -> Self:
+        """The answer of `members`, as it comes; `given` is the estimator's `class_prior`."""
+        prior = given if isinstance(given, np.ndarray) else problem.prior
         ones = np.ones(problem.n_classes)
-        return cls(X, scaling, bases, problem.classes, problem.prior, problem.labelled, members, ones)
+        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones)
 
     def shares_to_reach(self, prior: str | Array | None) -> Array | None:
         """Class shares that the estimator's `class_prior` asks for, given what the members say."""

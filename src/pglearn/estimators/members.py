@@ -20,7 +20,7 @@ from pglearn.propagation import Solution
 from pglearn.propagation.inductive import spread_to
 from pglearn.search import Candidate
 
-STEPS, TAU = 16, 0.1
+STEPS, TAU = 16, 0.2
 
 
 @dataclass(frozen=True, eq=False)

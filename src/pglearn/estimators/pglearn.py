@@ -70,7 +70,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     unit_seconds : float, optional
         Measure units in seconds instead, as the paper does. Results then depend on the machine.
     n_candidates : int, default=16
-        T, candidates alive at a time.
+        T, candidates alive at a time. With fewer than there are bases, only the first bases are searched.
     downsampling_rate : int, default=2
         r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
     k_range : (int, int), default=(5, 20)
@@ -89,7 +89,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
-        common with any other (`pglearn.basis`). With "both" the candidates are drawn in all of these in turn.
+        common with any other, and what a linear model says of each class (`pglearn.basis`). With "both" the candidates
+        are drawn in all of these in turn.
     scale : {"auto", True, False}, default="auto"
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
     alpha : float in (0, 1), default=0.99
@@ -97,9 +98,10 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
         Shares of the classes in the table. Probabilities are multiplied by a factor per class, within [½, 2], that
         brings the classes to these shares. "labels" takes the shares among the labels; "auto" does so if there are at
-        least six labels per class and the predictions without it agree with them but for an eighth of the rows; None
-        leaves the predictions as they are. Give the shares if you know them, for instance because you labelled equally
-        many rows of common and rare classes: {class: share}, or a list in the order of the sorted classes.
+        least six labels per class on average and the predictions without it agree with them but for an eighth of the
+        rows; None leaves the predictions as they are. Give the shares if you know them, for instance because you
+        labelled equally many rows of common and rare classes: {class: share}, or a list in the order of the sorted
+        classes. They are then the probabilities of rows that no label reaches, too.
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.
@@ -131,12 +133,12 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
     unreached_ : ndarray of bool, shape (n,)
-        Rows that no label reaches. They have the class shares among the labels as probabilities.
+        Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
         The learned a_m, in units of the given features; with "ensemble" the mean over the members. Of weights that
         were learned for principal components it is the diagonal of their metric: what a feature counts by itself.
     n_neighbors_ : int
-        The learned k, of the best candidate.
+        The learned k, of the member that counts most.
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
         The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis.
     bases_ : list of str
@@ -253,7 +255,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with first_interrupt() as interrupt:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **_about(problem))
+                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **_about(table, problem))
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
         self.engine_ = task.engine.name
@@ -333,7 +335,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = scaling.of(X)
         problem = Problem.of(X, _one_column(y), validation=self.validation, seed=seed)
         checked_prior(self.class_prior, problem.classes)
-        bases = bases_for(X, self.basis, seed, (problem.labelled, problem.Y))[: self.n_candidates]
+        # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
+        labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
+        bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
         views = [basis.of_table(X) for basis in bases]
         problem = replace(problem, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
@@ -357,19 +361,19 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine = self._engine_of_the_answer(problem, task.engine)
         weights = weights_of(chosen, task.descent.yardstick)
         graphs = [engine.graph(problem, candidate.answer) for candidate in chosen]
+        prior = checked_prior(self.class_prior, problem.classes)
 
         def answer(beliefs: Array | None = None) -> Answer:
             solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
             _warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, problem, members)
+            return Answer.of(table.X, table.scaling, table.bases, problem, members, prior)
 
         first = answer()
-        shares = first.shares_to_reach(checked_prior(self.class_prior, problem.classes))
-        final = first = first.with_shares(shares)
-        if len(chosen) > 1 and shares is not None:
-            final = answer(first.beliefs).as_sure_as(first).with_shares(shares)
-        self._publish(final)
+        shares = first.shares_to_reach(prior)
+        first = first.with_shares(shares)
+        hear_each_other = len(chosen) > 1 and shares is not None
+        self._publish(answer(first.beliefs).as_sure_as(first).with_shares(shares) if hear_each_other else first)
         self.graph_ = mean_graph([graph.W for graph in graphs], weights.tolist())
         self.search_results_ = _table_of(result.candidates, chosen, weights, self.bases_, float(self.budget))
         self.history_ = _history_of(result.candidates)
@@ -405,7 +409,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def to_arrays(self) -> dict[str, Array]:
         """All that prediction needs, without Python objects."""
         check_is_fitted(self)
-        plain = {name: value for name, value in self.get_params().items() if _is_plain(value)}
+        plain = {name: _plain(value) for name, value in self.get_params().items() if _is_plain(value)}
         prior = checked_prior(self.class_prior, self.classes_)
         plain["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
         names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
@@ -441,7 +445,13 @@ def _warn_if_unsolved(solutions: list[Solution]) -> None:
 
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
-    return value is None or isinstance(value, (bool, int, float, str, tuple, list))
+    return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _one_column(y: Any) -> Any:
@@ -463,8 +473,8 @@ def _finite(estimator: Any, X: Array) -> Array:
     return X
 
 
-def _about(problem: Problem) -> dict[str, int]:
-    n, d = problem.X.shape
+def _about(table: Table, problem: Problem) -> dict[str, int]:
+    n, d = table.X.shape
     return {
         "points": n,
         "features": d,

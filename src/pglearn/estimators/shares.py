@@ -1,8 +1,8 @@
 """Class shares: probabilities brought to the shares that the classes should have (class-mass normalisation).
 
 Labels spread further from some classes than from others. Where the shares of the classes are known, each class's
-probabilities are multiplied by a factor, the same for all rows, so that they add up to its share. A factor stays
-within [½, 2]: rows that are sure of themselves are not argued with.
+probabilities are multiplied by a factor, the same for all rows, so that they add up to its share, or nearly. A factor
+stays within [½, 2] and the rounds are few: rows that are sure of themselves are not argued with.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pglearn.errors import InputError
 from pglearn.problem import Array
 
 LARGEST_FACTOR = 2.0
-ROUNDS = 30
+ROUNDS = 5
 LABELS_PER_CLASS = 6
 LARGEST_DIFFERENCE = 0.125
 
@@ -23,8 +23,8 @@ LARGEST_DIFFERENCE = 0.125
 def shares_to_reach(prior: str | Array | None, probabilities: Array, label_shares: Array, labels: int) -> Array | None:
     """What `prior` comes to; None where the shares are left as they are.
 
-    "auto" takes the shares among the labels to be those of the table if there are at least six labels per class and
-    the predicted classes agree with them: an eighth of the rows, at most, would have to change class.
+    "auto" takes the shares among the labels to be those of the table if there are at least six labels per class on
+    average and the predicted classes agree with them: an eighth of the rows, at most, would have to change class.
     """
     if not isinstance(prior, str):
         return prior
@@ -40,7 +40,9 @@ def class_factors(probabilities: Array, shares: Array | None) -> Array:
         return factors
     for _ in range(ROUNDS):
         present = scaled(probabilities, factors).mean(axis=0)
-        factors = np.clip(factors * shares / np.maximum(present, 1e-12), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+        factors = factors * shares / np.maximum(present, 1e-12)
+        factors = factors / np.exp(np.log(factors).mean())  # only their ratios count
+        factors = np.clip(factors, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
     return factors
 
 
@@ -61,13 +63,15 @@ def checked_prior(prior: Any, classes: Array | None = None) -> str | Array | Non
     if type(prior).__name__ == "Series":
         prior = dict(prior)
     if isinstance(prior, dict) and classes is not None:
-        lacking = [str(name) for name in classes.tolist() if name not in prior]
-        if lacking or len(prior) != len(classes):
+        by_name = {str(name): share for name, share in prior.items()}
+        names = [str(name) for name in classes.tolist()]
+        lacking = [name for name in names if name not in by_name]
+        if lacking or len(by_name) != len(names):
             raise InputError(
-                f"class_prior must have one share for each class ({', '.join(map(str, classes.tolist()))}), "
+                f"class_prior must have one share for each class ({', '.join(names)}), "
                 + (f"but has none for {', '.join(lacking)}." if lacking else "and no others.")
             )
-        prior = [prior[name] for name in classes.tolist()]
+        prior = [by_name[name] for name in names]
     if isinstance(prior, dict):
         return None
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from pglearn.problem import Array
 from pglearn.propagation import System
 
-MOST_NUMBERS = 20_000_000  # of R that are looked at
+POOL = 300  # rows among which is chosen
 
 
 def suggested(system: System, probabilities: Array, labelled: Array, n: int) -> Array:
@@ -53,9 +53,9 @@ def entropy(probabilities: Array) -> Array:
 
 
 def _pool(doubt: Array, labelled: Array, n: int) -> Array:
-    """Rows to choose among: all that are unlabelled, or as many as memory allows, drawn by their doubt."""
+    """Rows to choose among: all that are unlabelled, or some hundreds drawn by their doubt."""
     free = np.delete(np.arange(len(doubt)), labelled)
-    most = max(n, MOST_NUMBERS // len(doubt))
+    most = max(2 * n, POOL)
     if len(free) <= most:
         return free
     chances = doubt[free] + 1e-9
