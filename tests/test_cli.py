@@ -16,6 +16,7 @@ import pglearn
 from pglearn import cli
 from pglearn.cli import main
 from pglearn.errors import OutputError
+from pglearn.estimators.table_model import TableModel
 from pglearn.files import whole_file
 from pglearn.search import Schedule
 
@@ -446,3 +447,19 @@ def test_what_is_no_ordinary_file_is_not_written(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OutputError, match="not an ordinary file"), whole_file(tmp_path / "pipe"):
         pass
+
+
+def test_class_shares_are_given_by_name(csv, out):
+    for shares, less_of_roses in [("none", False), ("rose=0.2,tulip=0.8", True)]:
+        fit(csv, out, "--class-prior", shares)
+        factors = TableModel.load(out / "model.npz").classifier.class_factors_
+        assert (factors[0] < factors[1]) == less_of_roses
+
+
+@pytest.mark.parametrize(
+    ("shares", "sentence"),
+    [("a=many", "--class-prior a=many is no list of shares"), ("some", "class_prior='some' is not known")],
+)
+def test_class_shares_that_are_none_are_refused(csv, out, capsys, shares, sentence):
+    assert run("fit", csv, "--target", "kind", "-o", out, *SEARCH, "--class-prior", shares) == 2
+    assert sentence in capsys.readouterr().err

@@ -631,3 +631,27 @@ def test_gaps_that_numpy_turned_into_text_are_refused():
     y = np.array(["a", "b", np.nan] * (len(X) // 3) + ["a"] * (len(X) % 3))
     with pytest.raises(InputError, match="use None for them"):
         quick().fit(X, y)
+
+
+def test_rows_that_no_label_reaches_have_the_shares_that_were_given():
+    X = np.concatenate([np.linspace(0, 1, 20), 1e6 + np.linspace(0, 1, 20)])[:, None]
+    y = np.full(40, -1)
+    y[[0, 1, 2, 17, 18, 19]] = [0, 0, 0, 1, 1, 1]
+    model = quick(class_prior={0: 0.05, 1: 0.95}, k_range=(2, 3), scale=False).fit(X, y)
+    assert model.unreached_[20:].all()
+    np.testing.assert_allclose(model.label_distributions_[20:], [[0.05, 0.95]] * 20)
+
+
+def test_events_count_the_features_of_the_table_whatever_the_basis():
+    X, y, _ = blobs()
+    events = []
+    quick(basis="pca").fit(np.hstack([X, X]), y, listeners=(events.append,))
+    assert events[0]["features"] == 8
+
+
+def test_parameters_that_are_numpy_scalars_survive_a_file(tmp_path):
+    X, y, _ = blobs()
+    quick(alpha=np.float64(0.5), budget=np.int64(1), class_prior=np.array([1, 1, 2])).fit(X, y).save(tmp_path / "m.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
+    assert (loaded.alpha, loaded.budget) == (0.5, 1)
+    assert loaded.class_prior == (0.25, 0.25, 0.5)
