@@ -98,10 +98,11 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
         Shares of the classes in the table. Probabilities are multiplied by a factor per class, within [½, 2], that
         brings the classes to these shares. "labels" takes the shares among the labels; "auto" does so if there are at
-        least six labels per class on average and the predictions without it agree with them but for an eighth of the
-        rows; None leaves the predictions as they are. Give the shares if you know them, for instance because you
-        labelled equally many rows of common and rare classes: {class: share}, or a list in the order of the sorted
-        classes. They are then the probabilities of rows that no label reaches, too.
+        least six labels per class on average and the predictions without it agree with them, but for an eighth of the
+        rows and better than they would with labels drawn at random; None leaves the predictions as they are. Give the
+        shares if you know them, for instance because you labelled equally many rows of common and rare classes:
+        {class: share}, or a list in the order of the sorted classes. They are then the probabilities of rows that no
+        label reaches, too.
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.

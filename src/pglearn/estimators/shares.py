@@ -17,14 +17,16 @@ from pglearn.problem import Array
 LARGEST_FACTOR = 2.0
 ROUNDS = 5
 LABELS_PER_CLASS = 6
-LARGEST_DIFFERENCE = 0.125
+LARGEST_DIFFERENCE, CLOSER_THAN_CHANCE = 0.125, 0.9
 
 
 def shares_to_reach(prior: str | Array | None, probabilities: Array, label_shares: Array, labels: int) -> Array | None:
     """What `prior` comes to; None where the shares are left as they are.
 
     "auto" takes the shares among the labels to be those of the table if there are at least six labels per class on
-    average and the predicted classes agree with them: an eighth of the rows, at most, would have to change class.
+    average and the predicted classes agree with them: an eighth of the rows, at most, would have to change class, and
+    fewer than chance would have it if the labels were drawn at random. Random labels know less about the shares than
+    the predictions do; labels that were drawn class by class know them exactly.
     """
     if not isinstance(prior, str):
         return prior
@@ -90,4 +92,7 @@ def _is_credible(probabilities: Array, label_shares: Array, labels: int) -> bool
     if labels < LABELS_PER_CLASS * len(label_shares):
         return False
     predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(label_shares)) / len(probabilities)
-    return float(np.abs(predicted - label_shares).sum() / 2) <= LARGEST_DIFFERENCE
+    difference = float(np.abs(predicted - label_shares).sum() / 2)
+    # Of labels drawn at random, whatever their class, the shares are off by this much in the mean.
+    by_chance = float(np.sqrt(2 * label_shares * (1 - label_shares) / (np.pi * labels)).sum() / 2)
+    return difference <= min(LARGEST_DIFFERENCE, CLOSER_THAN_CHANCE * by_chance)
