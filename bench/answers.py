@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import other_data
-from common import DATA_SETS, data_folder, hidden, load, machine, print_columns
+from common import DATA_SETS, data_folder, hidden, load, machine, print_columns, pyplot
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
@@ -141,14 +141,7 @@ def calibration_error(sure: np.ndarray, right: np.ndarray) -> float:
 
 
 def plot(answers: dict[str, list[tuple[np.ndarray, np.ndarray]]], path: Path) -> None:
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("--plot needs matplotlib, which is not installed. Run: pip install matplotlib") from None
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(4.5, 4.5), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(4.5, 4.5), layout="constrained")
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1, label="as sure as right")
     for name, draws in answers.items():
         sure, right = (np.concatenate(parts) for parts in zip(*draws, strict=True))

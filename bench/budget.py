@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from answers import chosen_tasks
-from common import DATA_SETS, hidden, machine, print_columns
+from common import DATA_SETS, hidden, machine, print_columns, pyplot
 from pglearn import PGLearnClassifier
 from tasks import Task
 
@@ -75,14 +75,7 @@ def print_curves(curves: dict[str, np.ndarray], budgets: tuple[int, ...], column
 
 
 def plot(curves: dict[str, np.ndarray], budgets: tuple[int, ...], path: Path) -> None:
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("--plot needs matplotlib, which is not installed. Run: pip install matplotlib") from None
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(5, 3.5), layout="constrained")
     for name, curve in curves.items():
         (line,) = axes.plot(budgets, curve[:, 0], marker="o", markersize=3, label=name)
         axes.plot(budgets, curve[:, 1], linestyle=":", color=line.get_color())

@@ -152,6 +152,18 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
             print("-|-".join("-" * width for width in widths))
 
 
+def pyplot() -> Any:
+    """matplotlib's, drawing to files alone; only those who ask for a plot need it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise SystemExit("--plot needs matplotlib, which is not installed. Run: pip install matplotlib") from None
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
 def machine() -> str:
     """The machine and versions, for the line above a table."""
     import scipy

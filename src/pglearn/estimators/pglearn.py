@@ -89,8 +89,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
-        common with any other, and what a linear model says of each class (`pglearn.basis`). With "both" the candidates
-        are drawn in all of these in turn.
+        common with any other, and what a linear model says of each class (`pglearn.basis`; with `validation="loo"` and
+        up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them.
     scale : {"auto", True, False}, default="auto"
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
     alpha : float in (0, 1), default=0.99
