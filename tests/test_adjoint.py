@@ -183,13 +183,30 @@ def test_a_scored_row_that_labels_barely_reach_is_exact_or_left_out_and_never_no
     assert min(errors) < 1e-6
 
 
-# The two forms of the CPU engine
+# The three forms of the CPU engine
 
 
 @examples
-def test_the_cheaper_form_is_chosen(name, monkeypatch):
+def test_the_cheapest_form_is_chosen(name, monkeypatch):
+    chosen = spied_forms(monkeypatch)
+    example = EXAMPLES[name]
+    CPUEngine().value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
+    assert chosen == [example.form]
+
+
+def test_rows_are_solved_for_where_few_of_many_labels_are_scored(monkeypatch):
+    chosen = spied_forms(monkeypatch)
+    X = points(600)
+    problem = Problem.of(X, np.arange(600) % 3)
+    assert problem.scored.sum() == 200
+    CPUEngine().value_and_gradient(problem, [Configuration(5, np.ones(4))])
+    assert chosen == ["by row"]
+
+
+def spied_forms(monkeypatch):
+    """A list that the forms write their names to when they are used."""
     chosen = []
-    for form, function in (("by label", "_by_label"), ("by fold", "_by_fold")):
+    for form, function in (("by label", "_by_label"), ("by fold", "_by_fold"), ("by row", "_by_row")):
         original = getattr(module, function)
 
         def spy(*arguments, form=form, original=original):
@@ -197,25 +214,26 @@ def test_the_cheaper_form_is_chosen(name, monkeypatch):
             return original(*arguments)
 
         monkeypatch.setattr(module, function, spy)
-    example = EXAMPLES[name]
-    CPUEngine().value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
-    assert chosen == [example.form]
+    return chosen
 
 
 @examples
-def test_both_forms_give_the_same_scores_and_factors(name):
+def test_all_forms_give_the_same_scores_and_factors(name):
     example = EXAMPLES[name]
     problem, propagation = example.problem(), LGC(MU)
     system = propagation.system(weighted_graph(example.X, example.a, example.k))
     by_label = module._by_label(problem, propagation, system)
-    by_fold = module._by_fold(problem, propagation, system)
-    np.testing.assert_allclose(by_label.S, by_fold.S, rtol=1e-9, atol=1e-15)
     dg_dS = np.random.default_rng(0).normal(size=by_label.S.shape)
-    symmetric = []
-    for scores in (by_label, by_fold):
+
+    def symmetric(scores):
         adjoint, F = scores.factors(dg_dS)
-        symmetric.append(adjoint @ F.T + F @ adjoint.T)
-    np.testing.assert_allclose(*symmetric, rtol=0, atol=1e-9 * np.abs(symmetric[0]).max())
+        return adjoint @ F.T + F @ adjoint.T
+
+    expected = symmetric(by_label)
+    for form in (module._by_fold, module._by_row):
+        scores = form(problem, propagation, system)
+        np.testing.assert_allclose(scores.S, by_label.S, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(symmetric(scores), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 # The paper's own algorithm

@@ -207,6 +207,17 @@ def test_loo_makes_every_label_its_own_scored_fold(y):
     assert problem.scored.all()
 
 
+def test_loo_scores_each_class_its_share_of_200_labels():
+    y = np.repeat([0, 1, 2, 3], [500, 250, 249, 1])
+    problem = problem_of(y, "loo", seed=3)
+    assert len(set(problem.fold)) == len(y)
+    shares = np.bincount(problem.codes[problem.scored], minlength=4)
+    assert shares.sum() == 200
+    assert np.abs(shares - 200 * np.array([500, 250, 249, 0]) / 999).max() <= 1
+    other = problem_of(y, "loo", seed=4)
+    assert (problem.scored != other.scored).any()
+
+
 @given(labels, st.integers(0, 10))
 def test_holdout_hides_half_of_every_class(y, seed):
     problem = problem_of(y, "holdout", seed)

@@ -8,7 +8,8 @@
 | V      | labelled points whose label is hidden once and then compared   | `scored`    (l,)    |
 
 `holdout`, `kfold` and `loo` are one rule: every labelled point belongs to a *fold*, and a scored point is judged
-by the labels of the other folds alone. `loo` makes every point its own fold; `holdout` has two and scores one.
+by the labels of the other folds alone. `loo` makes every point its own fold; `holdout` has two and scores one. Of more
+than 200 labels `loo` scores 200, each class its share of them, by all the other labels.
 
 This module is the only reader of -1 (or None, NaN) as "unlabelled".
 """
@@ -30,6 +31,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 UNLABELLED = -1
 KFOLDS = 5
+MOST_SCORED = 200  # of leave-one-out: each costs up to two solves, and more tell the search little
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,16 +220,25 @@ def _kfold(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Arra
 
 def _loo(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     # A class with one label cannot be found when that label is hidden: its row helps the others, unscored.
-    return np.arange(len(codes)), np.bincount(codes)[codes] > 1
+    scored = np.bincount(codes)[codes] > 1
+    if scored.sum() > MOST_SCORED:
+        rows = _by_class(np.flatnonzero(scored), codes, rng)
+        evenly = np.arange(MOST_SCORED) * len(rows) // MOST_SCORED
+        scored = np.isin(np.arange(len(codes)), rows[evenly])
+    return np.arange(len(codes)), scored
 
 
 def _dealt(codes: Array, n_folds: int, rng: np.random.Generator) -> Array:
     """Folds dealt like cards, class after class: two labels of a class never share a fold if they need not."""
-    shuffled = rng.permutation(len(codes))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     fold = np.empty(len(codes), dtype=np.int64)
-    fold[by_class] = np.arange(len(codes)) % n_folds
+    fold[_by_class(np.arange(len(codes)), codes, rng)] = np.arange(len(codes)) % n_folds
     return fold
+
+
+def _by_class(rows: Array, codes: Array, rng: np.random.Generator) -> Array:
+    """Rows class after class, in random order within each."""
+    shuffled = rng.permutation(rows)
+    return np.asarray(shuffled[np.argsort(codes[shuffled], kind="stable")])
 
 
 Validation: TypeAlias = Callable[[Array, Array, np.random.Generator], tuple[Array, Array]]

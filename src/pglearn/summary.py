@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pglearn.estimators.table_model import TableModel
+from pglearn.problem import MOST_SCORED
 
 MOST_COLUMNS = 8
 SUGGESTIONS = 5
@@ -36,7 +37,8 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     console.print(
         f"Labelled [bold]{len(rows) - counts['given']}[/] rows from {counts['given']} given labels of "
         f"{len(classifier.classes_)} classes. Engine: {escape(classifier.engine_)}. Accuracy on given labels, "
-        f"{HIDDEN[classifier.validation]}: {_accuracy(model):.3f}, a little optimistic, since the search chose by it."
+        f"{_hidden(classifier.validation, counts['given'])}: {_accuracy(model):.3f}, "
+        "a little optimistic, since the search chose by it."
     )
     if counts.get("unreached", 0):
         console.print(
@@ -55,6 +57,12 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
         console.print(f"If you can label more rows, these would help most: {suggested}.")
     for name, what in FILES.items():
         console.print(f"  {escape(str(folder / name))}  [dim]{what}[/]")
+
+
+def _hidden(validation: str, labels: int) -> str:
+    if validation == "loo" and labels > MOST_SCORED:
+        return f"{MOST_SCORED} of them hidden in turn"
+    return HIDDEN[validation]
 
 
 def _accuracy(model: TableModel) -> float:

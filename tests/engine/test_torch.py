@@ -50,6 +50,16 @@ def form(request, monkeypatch):
     return request.param
 
 
+def test_many_labels_of_which_few_are_scored(form):
+    problem, configurations = Problem.of(points(450, 6), partly_labelled(450, 430)), population(2)
+    assert problem.scored.sum() == 200
+    expected = CPUEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    for one, other in zip(found, expected, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):

@@ -18,22 +18,26 @@ def candidate(*losses):
     return Candidate(0, 5, np.ones(1), loss=min(losses), history=history)
 
 
+def weights_by(*candidates):
+    return weights_of(candidates, YARDSTICK)[0]
+
+
 def weights(*losses):
-    return weights_of([candidate(loss) for loss in losses], YARDSTICK)
+    return weights_by(*(candidate(loss) for loss in losses))
 
 
 def test_one_whose_loss_falls_sooner_counts_more_wherever_both_end():
-    sooner, later = weights_of([candidate(12.0, 3.0, 3.0, 3.0), candidate(12.0, 12.0, 12.0, 3.0)], YARDSTICK)
+    sooner, later = weights_by(candidate(12.0, 3.0, 3.0, 3.0), candidate(12.0, 12.0, 12.0, 3.0))
     assert sooner / later == pytest.approx(np.exp(2 * 0.9 / 17 / 0.2))
 
 
 def test_a_loss_that_rises_again_counts_with_what_was_reached():
-    assert weights_of([candidate(12.0, 3.0, 9.0), candidate(12.0, 3.0, 3.0)], YARDSTICK).tolist() == [0.5, 0.5]
+    assert weights_by(candidate(12.0, 3.0, 9.0), candidate(12.0, 3.0, 3.0)).tolist() == [0.5, 0.5]
 
 
 def test_what_happens_after_the_first_steps_does_not_count():
     long, longer = candidate(*[5.0] * 17), candidate(*[5.0] * 17, 2.0)
-    assert weights_of([long, longer], YARDSTICK).tolist() == [0.5, 0.5]
+    assert weights_by(long, longer).tolist() == [0.5, 0.5]
 
 
 def test_weights_sum_to_one_in_the_order_of_the_candidates():
@@ -58,6 +62,11 @@ def test_one_that_is_no_better_than_chance_counts_next_to_nothing():
 
 def test_one_alone_counts_all():
     assert weights(1e6).tolist() == [1]
+
+
+def test_the_mean_loss_is_a_share_of_chance_by_the_same_weights():
+    found, doubt = weights_of([candidate(4.0), candidate(7.0)], YARDSTICK)
+    assert doubt == pytest.approx(found @ [0.2, 0.5])
 
 
 def test_opinions_are_averaged_by_weight_over_the_members_that_reach_a_row():

@@ -1,4 +1,4 @@
-"""Scores of the validation points and their adjoint, in whichever of two forms solves for fewer columns.
+"""Scores of the validation points and their adjoint, in whichever of three forms solves for fewest columns.
 
 | symbol | meaning                                                   | shape     |
 |--------|-----------------------------------------------------------|-----------|
@@ -11,6 +11,8 @@
 *By fold*: one right-hand side per fold and class (labels of the other folds), and as many again for the adjoint.
 *By label*: one right-hand side per label gives Z, and with it every fold at once. Since dH = Zᵀ (μ dP) Z, the adjoint
 needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case this is made for.
+*By row*: H is symmetric, so one right-hand side per scored point gives its row of H, and as many again the adjoint. It
+is for many labels of which few are scored.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pglearn.problem import Array, Problem
-from pglearn.propagation import Propagation, System, is_blurred
+from pglearn.propagation import Propagation, Solution, System, is_blurred
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,14 @@ class Scores:
 
 
 def validation_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    """Scores by whichever form has fewer columns, on a finer system where the first cannot resolve a row."""
+    """Scores by whichever form has fewest columns, on a finer system where the first cannot resolve a row."""
     folds = len(np.unique(problem.fold[problem.scored]))
-    form = _by_label if len(problem.labelled) <= 2 * folds * problem.n_classes else _by_fold
+    columns = {
+        _by_label: len(problem.labelled),
+        _by_row: 2 * int(problem.scored.sum()),
+        _by_fold: 2 * folds * problem.n_classes,
+    }
+    form = min(columns, key=lambda form: columns[form])
     scores = form(problem, propagation, system)
     if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
         return form(problem, propagation, finer)
@@ -67,12 +74,10 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scor
 
 
 def _by_label(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    n, labels = len(problem.X), len(problem.labelled)
-    E = np.zeros((n, labels))
-    E[problem.labelled, np.arange(labels)] = 1
-    solution = system.solve(E)
+    labels = len(problem.labelled)
+    solution = system.solve(_ones_at(problem.labelled, len(problem.X)))
     Z = solution.F
-    weight = propagation.source * (problem.fold[problem.scored, None] != problem.fold)
+    weight = _weight_of_labels(problem, propagation)
     Y = problem.Y
     S = (weight * Z[problem.labelled[problem.scored]]) @ Y
 
@@ -82,5 +87,36 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
         return Z @ ((dg_dH + dg_dH.T) / 2), Z
 
-    # The errors of the columns are of either sign: their sum grows like the root of their number.
-    return Scores(S, propagation.source * math.sqrt(labels) * solution.error / system.precision, factors)
+    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
+
+
+def _by_row(problem: Problem, propagation: Propagation, system: System) -> Scores:
+    n = len(problem.X)
+    solution = system.solve(_ones_at(problem.labelled[problem.scored], n))
+    Z = solution.F
+    weight = _weight_of_labels(problem, propagation)
+    Y = problem.Y
+    S = (weight * Z[problem.labelled].T) @ Y
+
+    def factors(dg_dS: Array) -> tuple[Array, Array]:
+        B = np.zeros_like(Z)
+        B[problem.labelled] = (weight * (dg_dS @ Y.T)).T
+        return system.solve(B).F, Z
+
+    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
+
+
+def _ones_at(rows: Array, n: int) -> Array:
+    E = np.zeros((n, len(rows)))
+    E[rows, np.arange(len(rows))] = 1
+    return E
+
+
+def _weight_of_labels(problem: Problem, propagation: Propagation) -> Array:
+    """What a label (column) counts for a scored point (row): nothing in its own fold."""
+    return np.asarray(propagation.source * (problem.fold[problem.scored, None] != problem.fold))
+
+
+def _doubt_of_sums(problem: Problem, propagation: Propagation, system: System, solution: Solution) -> float:
+    # The errors of the terms are of either sign: their sum grows like the root of their number.
+    return propagation.source * math.sqrt(len(problem.labelled)) * solution.error / system.precision

@@ -17,6 +17,7 @@ import numpy as np
 
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
+from pglearn.estimators.linear import LinearOpinion
 from pglearn.estimators.members import Member, averaged
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
@@ -43,6 +44,8 @@ class Answer:
     """What each class is multiplied with."""
     power: float = 1.0
     """What probabilities are raised to before that."""
+    linear: LinearOpinion | None = None
+    """What is heard beside the members."""
 
     @classmethod
     def of(
@@ -53,11 +56,12 @@ class Answer:
         problem: Problem,
         members: list[Member],
         given: str | Array | None = None,
+        linear: LinearOpinion | None = None,
     ) -> Self:
         """The answer of `members`, as it comes; `given` is the estimator's `class_prior`."""
         prior = given if isinstance(given, np.ndarray) else problem.prior
         ones = np.ones(problem.n_classes)
-        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones)
+        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones, linear=linear)
 
     def shares_to_reach(self, prior: str | Array | None) -> Array | None:
         """Class shares that the estimator's `class_prior` asks for, given what the members say."""
@@ -98,13 +102,20 @@ class Answer:
     @cached_property
     def opinion(self) -> tuple[Array, Array]:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
-        return averaged([member.F for member in self.members], self._weights, self.prior)
+        probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
+        if self.linear is not None:  # which says nothing of a row whose label is given
+            others = np.setdiff1d(np.arange(len(self.X)), self.labelled)
+            probabilities[others] = self.linear.mixed(probabilities[others], self.views[self.linear.basis][others])
+        return probabilities, unreached
 
     def predict(self, X: Array) -> Array:
         """Class probabilities of rows as they were given, which need not be in the table."""
         X = self.scaling.of(X)
         opinions = [member.predict(self.bases[member.basis].of(X), self.views[member.basis]) for member in self.members]
-        return self._finished(*averaged(opinions, self._weights, self.prior))
+        probabilities, unreached = averaged(opinions, self._weights, self.prior)
+        if self.linear is not None:
+            probabilities = self.linear.mixed(probabilities, self.bases[self.linear.basis].of(X))
+        return self._finished(probabilities, unreached)
 
     @property
     def _said(self) -> Array:
@@ -147,6 +158,7 @@ class Answer:
             "labelled": self.labelled,
             "factors": self.factors,
             "power": np.array(self.power),
+            **_linear_to_arrays(self.linear),
             "member_basis": np.array([member.basis for member in self.members]),
             "k": np.array([member.k for member in self.members]),
             "weight": np.array(self._weights),
@@ -156,8 +168,13 @@ class Answer:
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
-        if lacking := set(_STORED) - set(state):
-            raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
+        try:
+            return cls._from_arrays(state)
+        except KeyError as lacking:
+            raise ModelFileError(f"The model lacks {lacking.args[0]}: copy it again or fit again.") from lacking
+
+    @classmethod
+    def _from_arrays(cls, state: dict[str, Array]) -> Self:
         X = state["X"]
         axes = np.split(state["basis_axes"], np.cumsum(state["basis_sizes"])[:-1])
         own = np.split(state["basis_own"], np.cumsum(state["basis_own_sizes"])[:-1])
@@ -181,11 +198,28 @@ class Answer:
         ]
         scaling = Scaling(state["centre"], state["spread"])
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
-        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], float(state["power"]))
+        power, linear = float(state["power"]), _linear_from_arrays(state)
+        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, linear)
 
     @property
     def _weights(self) -> list[float]:
         return [member.weight for member in self.members]
+
+
+def _linear_to_arrays(linear: LinearOpinion | None) -> dict[str, Array]:
+    if linear is None:
+        return {"linear": np.empty(0), "linear_log_shares": np.empty(0)}
+    return {
+        "linear": np.array([linear.basis, linear.slope, linear.weight]),
+        "linear_log_shares": linear.log_shares,
+    }
+
+
+def _linear_from_arrays(state: dict[str, Array]) -> LinearOpinion | None:
+    if not len(state["linear"]):
+        return None
+    basis, slope, weight = state["linear"].tolist()
+    return LinearOpinion(int(basis), slope, state["linear_log_shares"], weight)
 
 
 def _confidence(probabilities: Array) -> float:
@@ -198,19 +232,3 @@ def sharpened(probabilities: Array, power: float) -> Array:
         return probabilities
     raised = probabilities**power
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
-_STORED = (
-    *(
-        "X",
-        "centre",
-        "spread",
-        "basis_names",
-        "basis_columns",
-        "basis_axes",
-        "basis_sizes",
-        "basis_own",
-        "basis_own_sizes",
-    ),
-    *("classes", "prior", "labelled", "factors", "power", "member_basis", "k", "weight", "a", "F"),
-)

@@ -50,11 +50,12 @@ class Member:
         return spread_to(X_new, X, self.a, self.k, self.F)
 
 
-def weights_of(candidates: Sequence[Candidate], yardstick: Yardstick) -> Array:
-    """How much each of them counts, in all 1."""
+def weights_of(candidates: Sequence[Candidate], yardstick: Yardstick) -> tuple[Array, float]:
+    """How much each of them counts, in all 1, and their mean s."""
     shares = np.array([yardstick.share_of_chance(_mean_loss(candidate)) for candidate in candidates])
     weights = np.exp(-(shares - shares.min()) / TAU)
-    return np.asarray(weights / weights.sum())
+    weights /= weights.sum()
+    return weights, float(weights @ shares)
 
 
 def _mean_loss(candidate: Candidate) -> float:

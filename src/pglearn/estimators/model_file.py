@@ -14,7 +14,7 @@ from pglearn.errors import ModelFileError
 from pglearn.files import whole_file
 from pglearn.problem import Array
 
-FORMAT = 2
+FORMAT = 3
 
 
 def write(path: str | PathLike[str], arrays: dict[str, Array]) -> None:

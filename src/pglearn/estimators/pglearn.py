@@ -21,6 +21,7 @@ from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
+from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
@@ -80,12 +81,12 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     loss : {"log", "ranking", "error", "power", "exponential"}, default="log"
         What the search minimises on the labels it hides; the paper's is "ranking".
     validation : {"loo", "kfold", "holdout"}, default="loo"
-        Which labels are hidden: each in turn, five folds, or one half of them.
+        Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell. Where there are class shares to keep to
-        (`class_prior`) they hear each other: their mean is taken for the labels that are not given, and spread once
-        more over the graph of each.
+        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them a linear
+        model is heard as well (`linear_weight_`). Where there are class shares to keep to (`class_prior`) they hear
+        each other: their mean is taken for the labels that are not given, and spread once more over the graph of each.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -133,6 +134,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Probability of the most probable class, for every row.
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
+    linear_weight_ : float
+        How much a linear model counts in the probabilities, beside the graphs: little, but where no graph fits the
+        given labels well.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
@@ -360,7 +364,8 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, table: Table, problem: Problem, task: Task, result: SearchResult, chosen: list[Candidate]
     ) -> None:
         engine = self._engine_of_the_answer(problem, task.engine)
-        weights = weights_of(chosen, task.descent.yardstick)
+        weights, doubt = weights_of(chosen, task.descent.yardstick)
+        linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
         graphs = [engine.graph(problem, candidate.answer) for candidate in chosen]
         prior = checked_prior(self.class_prior, problem.classes)
 
@@ -368,7 +373,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
             _warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, problem, members, prior)
+            return Answer.of(table.X, table.scaling, table.bases, problem, members, prior, linear)
 
         first = answer()
         shares = first.shares_to_reach(prior)
@@ -387,6 +392,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.confidence_ = self.label_distributions_.max(axis=1)
         self.transduction_ = answer.classes[self.label_distributions_.argmax(axis=1)]
         self.class_factors_ = answer.factors
+        self.linear_weight_ = 0.0 if answer.linear is None else answer.linear.weight
         self.n_neighbors_ = answer.best.k
         self.feature_weights_ = answer.feature_weights
         self.bases_ = [basis.name for basis in answer.bases]

@@ -89,7 +89,12 @@ class Scores:
 
 def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
     """g, accuracy and ∂g/∂a of one configuration."""
-    form = _by_label if placed.n_labels <= 2 * placed.n_folds * placed.Y.shape[1] else _by_fold
+    columns = {
+        _by_label: placed.n_labels,
+        _by_row: 2 * len(placed.scored),
+        _by_fold: 2 * placed.n_folds * placed.Y.shape[1],
+    }
+    form = min(columns, key=lambda form: columns[form])
     scores = form(placed, graph, lgc)
     sums = scores.S.sum(2)
     if bool(((sums != 0) & (sums <= scores.least)).any()) and lgc.tolerance > FINEST:
@@ -116,9 +121,7 @@ def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
 
 def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     labels = placed.n_labels
-    E = torch.zeros(len(placed.X), labels, dtype=torch.float64, device=placed.X.device)
-    E[placed.labelled, torch.arange(labels, device=E.device)] = 1
-    Z, _ = solved(graph.P, lgc, E)
+    Z, _ = solved(graph.P, lgc, _ones_at(placed.labelled, len(placed.X)))
     shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
 
     def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
@@ -128,6 +131,25 @@ def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
 
     S = (shown * Z[placed.labelled[placed.scored]]) @ Y
     return Scores(S[None], lgc.source * math.sqrt(labels) * _doubt(lgc), factors)
+
+
+def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+    Z, _ = solved(graph.P, lgc, _ones_at(placed.labelled[placed.scored], len(placed.X)))
+    shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
+
+    def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
+        B = torch.zeros_like(Z)
+        B[placed.labelled] = (shown * (dg_dS @ Y.T)).T
+        return solved(graph.P, lgc, B)[0], Z
+
+    S = (shown * Z[placed.labelled].T) @ Y
+    return Scores(S[None], lgc.source * math.sqrt(placed.n_labels) * _doubt(lgc), factors)
+
+
+def _ones_at(rows: Tensor, n: int) -> Tensor:
+    E = torch.zeros(n, len(rows), dtype=torch.float64, device=rows.device)
+    E[rows, torch.arange(len(rows), device=E.device)] = 1
+    return E
 
 
 def propagated(sources: Array, graph: Graph, lgc: LGC, device: torch.device) -> Solution:

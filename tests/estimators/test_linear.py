@@ -1,0 +1,88 @@
+"""A linear model is heard where the graphs are in doubt, honestly, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from pglearn import PGLearnClassifier
+from pglearn.basis import linear_basis
+from pglearn.estimators.linear import _fitted, linear_opinion
+
+
+def overlapping(n=300, d=20, seed=0):
+    """Two classes that every column tells apart a little, thirty labels of each."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + np.where(y, 0.35, -0.35)[:, None]
+    return X, y, np.where(np.arange(n) < 60, y, -1)
+
+
+def opinion_of(X, shown, doubt):
+    labelled = np.flatnonzero(shown >= 0)
+    Y = np.eye(2)[shown[labelled]]
+    basis = linear_basis(X, labelled, Y)
+    return basis, linear_opinion([basis], Y, doubt)
+
+
+def test_it_counts_the_cube_of_the_doubt():
+    X, _, shown = overlapping()
+    assert opinion_of(X, shown, 0.9)[1].weight == pytest.approx(0.9**3)
+    assert opinion_of(X, shown, 1.7)[1].weight == 1
+
+
+def test_it_is_not_heard_where_it_is_no_better_than_the_graphs():
+    X, _, shown = overlapping()
+    assert opinion_of(X, shown, 0.05)[1] is None
+
+
+def test_on_noise_its_loss_is_that_of_chance():
+    shares = []
+    for seed in range(40):
+        X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
+        basis = linear_basis(X, np.arange(40), Y)
+        shares.append(_fitted(basis.own[1], Y)[1])
+    assert 0.97 < np.mean(shares) < 1.1
+
+
+def test_probabilities_are_shares_times_the_exponential_of_coordinates():
+    X, _, shown = overlapping()
+    basis, opinion = opinion_of(X, shown, 1.0)
+    coordinates = basis.of(X[100:105])
+    said = opinion.mixed(np.full((5, 2), 0.5), coordinates)
+    np.testing.assert_allclose(said, softmax(opinion.slope * coordinates + np.log(0.5), axis=1))
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, _, shown = overlapping()
+    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+
+
+def test_it_helps_where_every_column_says_a_little(model):
+    X, y, shown = overlapping()
+    hidden = shown < 0
+    assert model.linear_weight_ > 0.2
+    alone = PGLearnClassifier(budget=4, random_state=0, basis="raw").fit(X, shown)
+    assert alone.linear_weight_ == 0
+    assert (model.transduction_ == y)[hidden].mean() > (alone.transduction_ == y)[hidden].mean() + 0.03
+
+
+def test_it_says_nothing_of_rows_whose_label_is_given(model):
+    answer = model._answer
+    means = np.tensordot([m.weight for m in answer.members], [m.F[answer.labelled] for m in answer.members], 1)
+    np.testing.assert_allclose(answer.opinion[0][answer.labelled], means / means.sum(axis=1, keepdims=True))
+
+
+def test_it_is_kept_in_the_file(model, tmp_path):
+    X, _, _ = overlapping(seed=1)
+    model.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert loaded.linear_weight_ == model.linear_weight_
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_the_best_alone_is_alone():
+    X, _, shown = overlapping()
+    assert PGLearnClassifier(budget=2, selection="best", random_state=0).fit(X, shown).linear_weight_ == 0
