@@ -174,8 +174,8 @@ def checksum(arrays: Mapping[str, Array]) -> str:
 
 def _arrays(path: Path) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise InputError(f"{path} cannot be read as an .npz file ({error}): copy it again.") from error
 

@@ -13,7 +13,7 @@ import pglearn
 from pglearn.errors import InputError
 from pglearn.files import whole_file
 from pglearn.problem import Array
-from pglearn.reproduction.methods import REFERENCE, Budget
+from pglearn.reproduction.methods import METHODS, REFERENCE, Budget
 from pglearn.reproduction.rows import Row
 from pglearn.reproduction.tables import SHOWN
 from pglearn.reproduction.traces import Trace, Watcher
@@ -154,15 +154,17 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
 def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = False) -> Any:
     """Figures 4 and 5a: a panel per data set, a line per method."""
     sets = list(dict.fromkeys(curve.data for curve in curves))
-    methods = list(dict.fromkeys(curve.method for curve in curves))
+    others = [curve.method for curve in curves if curve.method not in METHODS]
+    colours = {method: f"C{at % 10}" for at, method in enumerate([*METHODS, *dict.fromkeys(others)])}
     figure, panels = _panels(len(sets), 3)
     for axes, name in zip(panels.flat, sets, strict=False):
-        for curve in (curve for curve in curves if curve.data == name):
+        here = [curve for curve in curves if curve.data == name]
+        for curve in sorted(here, key=lambda curve: list(colours).index(curve.method)):
             width = 2.5 if curve.method == REFERENCE else 1.2
-            colour = f"C{methods.index(curve.method) % 10}"
-            axes.plot(curve.x, curve.y, color=colour, linewidth=width, marker=".", label=curve.method)
+            axes.plot(curve.x, curve.y, color=colours[curve.method], linewidth=width, marker=".", label=curve.method)
         if log_x:
             axes.set_xscale("log")
+            axes.minorticks_off()
         axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
     panels.flat[0].legend(fontsize="small")
     figure.suptitle(title)

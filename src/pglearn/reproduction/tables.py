@@ -14,6 +14,7 @@ from importlib.resources import files
 
 import numpy as np
 import pandas as pd
+from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
 from scipy.stats import rankdata
 
@@ -189,9 +190,10 @@ def markdown(table: Table) -> str:
 def for_terminal(table: Table) -> RichTable:
     """The same with lines between the groups."""
     head, *lines = _cells(table)
-    shown = RichTable(title=table.experiment.title, caption=table.setting, title_justify="left")
+    shown = RichTable(title=table.experiment.title, caption=table.setting, title_justify="left", box=SIMPLE_HEAD)
+    shown.pad_edge, shown.collapse_padding, shown.caption_justify = False, True, "left"
     for column, name in enumerate(head):
-        shown.add_column(name, justify="left" if column < 2 else "right")
+        shown.add_column(name, justify="left" if column < 2 else "right", no_wrap=True)
     for at, (line, entry) in enumerate(zip(lines, table.entries, strict=True)):
         last = at + 1 == len(lines) or table.entries[at + 1].group != entry.group
         shown.add_row(*line, end_section=last)
@@ -218,7 +220,7 @@ def verdicts(table: Table) -> list[str]:
 def _cells(table: Table) -> list[list[str]]:
     ranks = ["rank: paper", "ours"] if table.has_ranks else []
     first = "labels" if table.has_ranks else "data set"
-    lines = [[first, "method", "paper", "ours", "difference", *ranks, "p", "splits", "s per fit"]]
+    lines = [[first, "method", "paper", "ours", "difference", *ranks, "p", "splits", "s/fit"]]
     for entry in table.entries:
         comparison, paper = entry.comparison, entry.paper
         line = [
