@@ -130,17 +130,13 @@ def search(
     best: Trial | None = None
     records: list[Record] = []
     for trial in method.trials(problem, clock):
-        told: dict[str, Any] = {
-            "candidate": trial.candidate,
-            "k": trial.k,
-            "loss": trial.loss,
-            "accuracy": trial.accuracy,
-        }
-        spent = min(clock.spent, float(clock.units))
-        records.append(Record(**told, step=trial.step, spent=spent, seconds=clock.seconds, settings=trial.settings))
+        names = ("candidate", "step", "k", "loss", "accuracy")
+        told: dict[str, Any] = {name: getattr(trial, name) for name in names}
+        told["spent"] = min(clock.spent, float(clock.units))
+        records.append(Record(**told, seconds=clock.seconds, settings=trial.settings))
         if best is None or trial.accuracy > best.accuracy:
             best = trial
-        emit("trial_ended", **told, step=trial.step, spent=spent)
+        emit("trial_ended", **told)
         if clock.reason:
             break
     assert best is not None

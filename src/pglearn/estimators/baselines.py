@@ -140,9 +140,9 @@ class MinEntClassifier(BaselineClassifier):
     """MinEnt: the bandwidths that leave the labels of unlabelled rows least in doubt (Zhu, Ghahramani, Lafferty 2003).
 
     The entropy of the harmonic solution, smoothed by ε, is minimised over one bandwidth per feature by gradient
-    descent, from a new (k, σ, ε) whenever a descent has converged (`pglearn.baselines.minent`). Among all points on the way the
-    validation accuracy decides. The variant that the paper's authors ran, an entropy loss in PG-learn's own search with
-    LGC, is ``PGLearnClassifier(loss="entropy")``.
+    descent, from a new (k, σ, ε) whenever a descent has converged (`pglearn.baselines.minent`). Among all points on
+    the way the validation accuracy decides. The variant that the paper's authors ran, an entropy loss in PG-learn's own
+    search with LGC, is ``PGLearnClassifier(loss="entropy")``.
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `alpha`, which the harmonic solution
     does not have. An evaluation is one value and gradient of the entropy, and `bandwidth_range` that of the common σ at
