@@ -28,9 +28,9 @@ class Point:
 
 
 def descended(
-    evaluate: Callable[[Array], Point], x: Array, *, least: float | None = None, steps: int = 100
+    evaluate: Callable[[Array], Point], x: Array, *, most_shrink: float = np.inf, steps: int = 100
 ) -> Iterator[Point]:
-    """Every point that is evaluated, taken or not; x is kept at `least` or above, if given."""
+    """Every point that is evaluated, taken or not. No coordinate loses more than `most_shrink` of itself in a step."""
     here = evaluate(x)
     yield here
     size = np.linalg.norm(here.dg_dx)
@@ -38,12 +38,12 @@ def descended(
     for _ in range(steps):
         if not (np.isfinite(here.g) and np.isfinite(here.dg_dx).all() and here.dg_dx.any()):
             return
+        shrink = float((here.dg_dx / here.x).max()) if most_shrink < np.inf else 0.0
+        rate = min(rate, most_shrink / shrink) if shrink > 0 else rate
         for _ in range(HALVINGS):
-            x = here.x - rate * here.dg_dx
-            there = evaluate(x if least is None else np.maximum(x, least))
+            there = evaluate(here.x - rate * here.dg_dx)
             yield there
-            promised = float(here.dg_dx @ (here.x - there.x))
-            if there.g <= here.g - PROMISED * promised:
+            if there.g <= here.g - PROMISED * rate * float(here.dg_dx @ here.dg_dx):
                 break
             rate /= 2
         else:

@@ -1,6 +1,6 @@
 """IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010), with a diagonal metric.
 
-From a drawn (k, ρ, β), with σ = ρ d̄ and A = I, rounds of
+From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 
 1. learn A from pairs of labelled rows by ITML, the metric of the round before as the prior;
 2. join the k nearest under A, W_ij = exp(−d_A²/(2σ²));
@@ -31,7 +31,7 @@ from sklearn.metrics import pairwise_distances
 
 from pglearn.baselines.itml import Pairs, learned_metric
 from pglearn.baselines.spread import Spread
-from pglearn.baselines.trials import Clock, Trial
+from pglearn.baselines.trials import Clock, Trial, log_uniform
 from pglearn.graph import Graph
 from pglearn.problem import UNLABELLED, Array, Problem
 from pglearn.propagation import Solution
@@ -66,7 +66,7 @@ class IDML:
         for number in count():
             rng = np.random.default_rng([self.seed, number])
             k = int(rng.integers(*self.k_range, endpoint=True))
-            sigma, beta = float(rng.uniform(*self.sigma_range)), float(rng.choice(BETAS))
+            sigma, beta = log_uniform(rng, *self.sigma_range), float(rng.choice(BETAS))
             for step, (A, guesses, accuracy) in enumerate(self._rounds(problem, tuning, bounds, k, sigma, beta, rng)):
                 clock.tick()
                 settings = {"sigma": sigma, "beta": beta}

@@ -1,7 +1,7 @@
 """MinEnt: the bandwidths that leave the labels of the unlabelled rows least in doubt (Zhu et al. 2003).
 
 H = −(1/u) ΣΣ f log f over the unlabelled rows of the smoothed harmonic solution f (`pglearn.baselines.harmonic`), by
-gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn. H has a useless minimum at σ → 0,
+gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless minimum at σ → 0,
 where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
 
 Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
@@ -18,7 +18,7 @@ import numpy as np
 
 from pglearn.baselines.descent import Point, descended
 from pglearn.baselines.harmonic import Harmonic
-from pglearn.baselines.trials import Clock, Trial
+from pglearn.baselines.trials import Clock, Trial, log_uniform
 from pglearn.graph import Graph, weighted_graph
 from pglearn.loss import Entropy
 from pglearn.problem import Array, Problem
@@ -26,7 +26,7 @@ from pglearn.propagation import Solution
 
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
 MOST_ROWS = 5000  # a dense factor of the unlabelled rows: 200 MB, and as much again to make it
-LEAST_SHARE = 0.1  # of the smallest bandwidth drawn: below, a single feature would decide
+MOST_SHRINK = 0.5  # of a bandwidth in one step: further, and a single feature would decide
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,17 @@ class MinEnt:
         return "MinEnt"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
-        least = LEAST_SHARE * self.sigma_range[0]
         for number in count():
             rng = np.random.default_rng([self.seed, number])
             k = int(rng.integers(*self.k_range, endpoint=True))
-            start = np.full(problem.X.shape[1], rng.uniform(*self.sigma_range))
+            start = np.full(problem.X.shape[1], log_uniform(rng, *self.sigma_range))
             epsilon = float(rng.choice(EPSILONS))
             settings = {"sigma": float(start[0]), "epsilon": epsilon}
 
             def evaluate(sigma: Array, k: int = k, epsilon: float = epsilon) -> Point:
                 return evaluated(problem, k, sigma, epsilon)
 
-            for step, point in enumerate(descended(evaluate, start, least=least)):
+            for step, point in enumerate(descended(evaluate, start, most_shrink=MOST_SHRINK)):
                 clock.tick()
                 yield Trial(number, step, k, point.x**-2, point.accuracy, point.g, settings)
 

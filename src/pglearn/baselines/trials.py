@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from pglearn.graph import Graph
 from pglearn.problem import Array, Problem
 from pglearn.propagation import Solution
@@ -96,6 +98,11 @@ class Method(Protocol):
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         """The graph of a trial and F (n × c) on it, with every label shown."""
         ...
+
+
+def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    """A scale: as likely between 1 and 2 as between 2 and 4."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 @dataclass(frozen=True, eq=False)
