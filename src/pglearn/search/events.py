@@ -14,6 +14,9 @@ Every record has `event`, `time` (seconds since the epoch) and the fields below.
 | round_ended          | round, best, loss, accuracy                                              |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
+The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
+rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends every trial.
+
 `basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
 the candidate's last record; `a`, an array, holds the weights of the best point it has seen, in its basis. Arrays are
 for listeners: the log leaves them out. A candidate that time did not suffice to look at has no record in that round.

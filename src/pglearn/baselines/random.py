@@ -1,0 +1,40 @@
+"""Rand_d: draw k and one bandwidth per feature, evaluate, repeat.
+
+The draws are those that PG-learn starts from (`pglearn.search.candidate.Draws`); no gradient is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from pglearn.baselines.spread import Spread
+from pglearn.baselines.trials import Clock, Trial
+from pglearn.graph import Graph
+from pglearn.problem import Problem
+from pglearn.propagation import Solution
+from pglearn.search.candidate import Draws
+
+
+@dataclass(frozen=True)
+class Rand:
+    """One trial per draw."""
+
+    draws: Draws
+    spread: Spread
+
+    @property
+    def name(self) -> str:
+        return "Rand_d"
+
+    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+        for number in count():
+            drawn = self.draws.candidate(number)
+            accuracy = self.spread.accuracy(problem, self.spread.graph(problem, drawn.k, drawn.a))
+            clock.tick()
+            yield Trial(number, 0, drawn.k, drawn.a, accuracy)
+
+    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
+        graph = self.spread.graph(problem, trial.k, trial.a)
+        return graph, self.spread.answer(problem, graph)
