@@ -33,6 +33,7 @@ FIGURES = ("1", "3", "4", "5a", "5b", "6")
 FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
 FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
+QUICK_FIGURES_BUDGET = Budget(4, 4)
 FAILED = 1
 STOPPED = 130
 
@@ -83,6 +84,8 @@ class Session:
     def experiment(self, name: str) -> Experiment:
         """One of the paper's, with what the options change."""
         options, usual = self.options, EXPERIMENTS[name]
+        if options.experiment == "figures":
+            usual = replace(usual, quick_budget=QUICK_FIGURES_BUDGET)
         own = [method for method in methods_with(options.method_file) if method not in usual.methods]
         return replace(
             usual,

@@ -175,7 +175,7 @@ def as_frame(table: Table) -> pd.DataFrame:
             for entry in table.entries
         ]
     )
-    return frame if table.has_ranks else frame.drop(columns=["paper_rank", "rank"])
+    return frame if table.has_ranks else frame.drop(columns=["paper_rank", "rank"], errors="ignore")
 
 
 def markdown(table: Table) -> str:
@@ -233,7 +233,7 @@ def _cells(table: Table) -> list[list[str]]:
         if table.has_ranks:
             line += [f"{paper.rank:.2f}" if paper and paper.rank else "", f"{entry.rank:.2f}" if entry.rank else ""]
         line += [
-            f"{comparison.p:.4f}" if comparison and comparison.pairs else "",
+            f"{comparison.p:.2g}" if comparison and comparison.pairs else "",
             str(entry.splits or ""),
             "" if np.isnan(entry.seconds) else f"{entry.seconds:.1f}",
         ]
