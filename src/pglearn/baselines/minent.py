@@ -1,8 +1,8 @@
 """MinEnt: the bandwidths that leave the labels of the unlabelled rows least in doubt (Zhu et al. 2003).
 
 H = −(1/u) ΣΣ f log f over the unlabelled rows of the smoothed harmonic solution f (`pglearn.baselines.harmonic`), by
-gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless minimum at σ → 0,
-where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
+gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless
+minimum at σ → 0, where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
 
 Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
 `k_range=(n, n)` joins all pairs. docs of `pglearn.MinEntClassifier` have what was measured.
