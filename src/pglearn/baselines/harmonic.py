@@ -81,6 +81,11 @@ class Harmonic:
         F[u] = np.maximum(self.solve(source), 0)
         return F
 
+    @property
+    def masses(self) -> Array:
+        """What the unlabelled rows have of each class."""
+        return np.asarray(self.F[self.unlabelled].sum(axis=0))
+
     def gradient(self, problem: Problem, dg_df: Array) -> Array:
         """∂g/∂a from ∂g/∂f_u, with the edges held fixed."""
         adjoint = np.zeros_like(self.F)

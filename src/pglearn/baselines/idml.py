@@ -12,7 +12,7 @@ From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 A draw ends when 80 % of the rows are labelled or none is added. d_A² is kept as an exponent: the kernel cannot
 underflow.
 
-All pairs of labelled rows are constraints; of more than a thousand similar or dissimilar ones a random thousand of each
+All pairs of labelled rows are constraints; of more than 500 similar or dissimilar ones a random 500 of each
 is taken, anew in every round, because a projection is needed for each and most rows end up labelled.
 
 With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
@@ -30,6 +30,7 @@ from scipy.special import entr
 from sklearn.metrics import pairwise_distances
 
 from pglearn.baselines.itml import Pairs, learned_metric
+from pglearn.baselines.masses import mass_normalised
 from pglearn.baselines.spread import Spread
 from pglearn.baselines.trials import Clock, Trial, log_uniform
 from pglearn.graph import Graph
@@ -39,7 +40,7 @@ from pglearn.propagation import Solution
 BETAS = (0.05, 0.1, 0.15, 0.2)
 PERCENTILES = (5, 95)
 LABELLED_SHARE = 0.8
-MOST_PAIRS = 1000  # of either kind
+MOST_PAIRS = 500  # of either kind
 MOST_ROWS = 1000  # rows of which all pairs are looked at
 
 
@@ -120,13 +121,6 @@ class IDML:
         return mass_normalised(F)
 
 
-def mass_normalised(F: Array) -> Array:
-    """Columns that sum to one, then rows that do; rows of zeros stay."""
-    F = F / F.sum(axis=0)
-    sums = F.sum(axis=1, keepdims=True)
-    return np.asarray(F / np.where(sums > 0, sums, 1))
-
-
 def confident_rows(F: Array, codes: Array, beta: float) -> Array:
     """Unlabelled rows that something reaches, with an entropy below the smallest of theirs + β."""
     open_rows = np.flatnonzero((codes == UNLABELLED) & F.any(axis=1))
@@ -149,7 +143,7 @@ def distance_bounds(X: Array, seed: int) -> tuple[float, float] | None:
 
 
 def labelled_pairs(X: Array, codes: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
-    """Pairs of the labelled rows, at most a thousand similar and a thousand dissimilar ones."""
+    """Pairs of the labelled rows, at most 500 similar and 500 dissimilar ones."""
     rows = _some(np.flatnonzero(codes != UNLABELLED), MOST_ROWS, rng)
     i, j = (rows[side] for side in np.triu_indices(len(rows), 1))
     alike = codes[i] == codes[j]

@@ -86,6 +86,6 @@ def _projection(inverse_a: Array, z2: Array, inverse_bound: float, gamma: float)
         slope = float(part @ part) / distance**2 + 1 / gamma
         step = f / slope
         t = t - step if t - step > end else (t + end) / 2
-        if abs(step) <= 1e-9 * inverse_bound:
+        if abs(step) <= 1e-6 * inverse_bound:
             break
     return t

@@ -1,8 +1,11 @@
 """MinEnt: the bandwidths that leave the labels of the unlabelled rows least in doubt (Zhu et al. 2003).
 
 H = −(1/u) ΣΣ f log f over the unlabelled rows of the smoothed harmonic solution f (`pglearn.baselines.harmonic`), by
-gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless minimum at σ → 0,
-where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
+gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless
+minimum at σ → 0, where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
+
+Rows are labelled, and labels judged, after class-mass normalisation by the unlabelled rows, as in Zhu et al.: without
+it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself.
 
 Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
 `k_range=(n, n)` joins all pairs. docs of `pglearn.MinEntClassifier` have what was measured.
@@ -18,6 +21,7 @@ import numpy as np
 
 from pglearn.baselines.descent import Point, descended
 from pglearn.baselines.harmonic import Harmonic
+from pglearn.baselines.masses import mass_normalised
 from pglearn.baselines.trials import Clock, Trial, log_uniform
 from pglearn.graph import Graph, weighted_graph
 from pglearn.loss import Entropy
@@ -58,7 +62,8 @@ class MinEnt:
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         graph = weighted_graph(problem.X, trial.a, trial.k, problem.centre)
-        F = Harmonic(graph, trial.settings["epsilon"], problem.labelled, problem.Y).F
+        solution = Harmonic(graph, trial.settings["epsilon"], problem.labelled, problem.Y)
+        F = mass_normalised(solution.F, solution.masses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
 
 
@@ -71,5 +76,5 @@ def evaluated(problem: Problem, k: int, sigma: Array, epsilon: float) -> Point:
     dH_da = solution.gradient(problem, dH_df)
     hidden = len(shown) < len(problem.labelled)
     guesses = solution.F[problem.labelled] if hidden else solution.hidden(problem.fold)
-    right = guesses[problem.scored].argmax(axis=1) == problem.scored_codes
+    right = mass_normalised(guesses, solution.masses)[problem.scored].argmax(axis=1) == problem.scored_codes
     return Point(sigma, H, -2 * dH_da / sigma**3, float(right.mean()))  # da/dσ = −2/σ³

@@ -9,6 +9,7 @@ from pglearn import parameters
 from pglearn.baselines import AEW, IDML, Grid, Method, MinEnt, Rand, Trial
 from pglearn.baselines.aew import spread_to
 from pglearn.baselines.minent import MOST_ROWS
+from pglearn.baselines.random import WeightDraws
 from pglearn.baselines.spread import Spread
 from pglearn.errors import InputError
 from pglearn.estimators.baseline import BaselineClassifier
@@ -17,6 +18,8 @@ from pglearn.graph import mean_distance
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Solution
 from pglearn.search.candidate import Draws, Space
+
+DRAWS: dict[str, type[Draws]] = {"bandwidths": Draws, "weights": WeightDraws}
 
 
 class _Bandwidths(BaselineClassifier):
@@ -125,15 +128,59 @@ class GridClassifier(_Bandwidths):
 class RandClassifier(_Bandwidths):
     """Rand_d: label spreading with k and one bandwidth per feature drawn at random, again and again.
 
-    Parameters and attributes are those of :class:`pglearn.GridClassifier`. An evaluation is one draw, and
+    Parameters and attributes are those of :class:`pglearn.GridClassifier`, and one more. An evaluation is one draw, and
     `bandwidth_range` that of every σ_m.
+
+    Parameters
+    ----------
+    draw : {"bandwidths", "weights"}, default="bandwidths"
+        What is uniform on `bandwidth_range`·d̄: the bandwidths σ_m, or the weights a_m = 1/σ_m², as the paper's text has
+        it. Among hundreds of bandwidths a few small ones outdo all others, and the graph is poor.
     """
+
+    def __init__(
+        self,
+        *,
+        budget: int = 64,
+        unit_steps: int = 1,
+        unit_seconds: float | None = None,
+        n_candidates: int = 1,
+        k_range: tuple[int, int] = (5, 20),
+        bandwidth_range: tuple[float, float] = (0.1, 10.0),
+        draw: str = "bandwidths",
+        validation: str = "loo",
+        scale: str | bool = False,
+        alpha: float = 0.99,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+    ) -> None:
+        super().__init__(
+            budget=budget,
+            unit_steps=unit_steps,
+            unit_seconds=unit_seconds,
+            n_candidates=n_candidates,
+            k_range=k_range,
+            bandwidth_range=bandwidth_range,
+            validation=validation,
+            scale=scale,
+            alpha=alpha,
+            random_state=random_state,
+            verbose=verbose,
+            max_time=max_time,
+        )
+        self.draw = draw
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        parameters.choice(self.draw, DRAWS, "draw")
 
     def _method(self, problem: Problem, seed: int) -> Method:
         space = Space(problem.X.shape[1], mean_distance(problem.X, seed))
         k_range = parameters.whole_range("k_range", self.k_range, least=1)
         bandwidth_range = parameters.positive_range("bandwidth_range", self.bandwidth_range)
-        return Rand(Draws((space,), k_range, bandwidth_range, seed), Spread(self.alpha))
+        draws = parameters.choice(self.draw, DRAWS, "draw")
+        return Rand(draws((space,), k_range, bandwidth_range, seed), Spread(self.alpha))
 
 
 class MinEntClassifier(BaselineClassifier):
