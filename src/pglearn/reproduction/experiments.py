@@ -51,7 +51,7 @@ EXPERIMENTS = {
             percents=(10,),
             noise="none",
             budget=Budget(32, 8),
-            quick_budget=Budget(8, 8),
+            quick_budget=Budget(4, 8),
         ),
         Experiment(
             "table3",
@@ -59,7 +59,7 @@ EXPERIMENTS = {
             percents=PERCENTS,
             noise="none",
             budget=Budget(32, 8),
-            quick_budget=Budget(4, 4),
+            quick_budget=Budget(2, 4),
         ),
         Experiment(
             "table4",
@@ -67,7 +67,7 @@ EXPERIMENTS = {
             percents=(10,),
             noise="uniform",
             budget=Budget(32, 32),
-            quick_budget=Budget(8, 8),
+            quick_budget=Budget(2, 8),
         ),
     )
 }
