@@ -149,21 +149,25 @@ def test_all_figures(reproduce, out, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("experiment", "options", "sentence"),
     [
-        (["--methods", "Grit"], "--methods Grit is not known: choose among PG-learn, "),
-        (["--sets", "orl"], "--sets orl is not known: choose among coil, usps"),
-        (["--percents", "15"], "--percents 15 is not known"),
-        (["--noise", "pink"], "--noise pink is not known: choose among uniform, normal"),
-        (["--only", "2"], "--only 2 is not known"),
-        (["--candidates", "1"], "--candidates=1 must be a whole number of at least 2"),
-        (["--splits", "11"], "there are 10 published splits"),
-        (["--jobs", "0"], "--jobs=0 must be"),
-        (["--unit-seconds", "-1"], "--unit-seconds=-1.0 must be above 0"),
+        ("table2", ["--methods", "Grit"], "--methods Grit is not known: choose among PG-learn, "),
+        ("table2", ["--sets", "orl"], "--sets orl is not known: choose among coil, usps"),
+        ("table3", ["--percents", "15"], "--percents 15 is not known"),
+        ("table4", ["--noise", "pink"], "--noise pink is not known: choose among uniform, normal"),
+        ("figures", ["--only", "2"], "--only 2 is not known"),
+        ("table2", ["--candidates", "1"], "--candidates=1 must be a whole number of at least 2"),
+        ("table2", ["--splits", "11"], "there are 10 published splits"),
+        ("table2", ["--jobs", "0"], "--jobs=0 must be"),
+        ("table2", ["--unit-seconds", "-1"], "--unit-seconds=-1.0 must be above 0"),
+        ("table2", ["--percents", "10"], "--percents is for table3 and figures, not for table2"),
+        ("table3", ["--noise", "normal"], "--noise is for table4 and figures, not for table3"),
+        ("table4", ["--only", "1"], "--only is for figures, not for table4"),
+        ("figures", ["--no-run"], "--no-run is for table2 and table3 and table4, not for figures"),
     ],
 )
-def test_options_that_are_no_good_cost_no_time(reproduce, out, capsys, options, sentence):
-    assert reproduce("table2", *options, small=False) == 2
+def test_options_that_are_no_good_cost_no_time(reproduce, out, capsys, experiment, options, sentence):
+    assert reproduce(experiment, *options, small=False) == 2
     assert sentence in capsys.readouterr().err
     assert not out.exists()
 

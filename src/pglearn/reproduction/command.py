@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,12 @@ FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
 FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
 QUICK_FIGURES_BUDGET = Budget(4, 4)
+BELONGS_TO = {
+    "percents": ("table3", "figures"),
+    "noise": ("table4", "figures"),
+    "only": ("figures",),
+    "no_run": ("table2", "table3", "table4"),
+}
 FAILED = 1
 STOPPED = 130
 
@@ -59,6 +65,7 @@ class Session:
     rows: Rows
     circumstances: Circumstances
     console: Console
+    failed: list[Row] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Session:
@@ -113,15 +120,13 @@ class Session:
             cell: usual if expected is None else expected for cell, expected in zip(missing, seconds, strict=True)
         }
         with _bar(self.options.quiet, "fits", weights) as advance:
-            run(
-                missing,
-                self.data,
-                self.rows,
-                self.circumstances,
-                self.options.method_file,
-                self.jobs,
-                done=lambda row: advance(row.cell),
-            )
+
+            def done(row: Row) -> None:
+                advance(row.cell)
+                if not row.ok:
+                    self.failed.append(row)
+
+            run(missing, self.data, self.rows, self.circumstances, self.options.method_file, self.jobs, done)
 
     @property
     def timings(self) -> list[Timing]:
@@ -132,14 +137,13 @@ class Session:
         return [row for row in self.rows if row.cell in wanted]
 
     def report_failures(self) -> int:
-        failed = [row for row in self.rows if not row.ok]
-        for row in failed[:5]:
+        for row in self.failed[:5]:
             cell = row.cell
             where = f"{cell.method} on {cell.data}, {cell.percent} %, split {cell.split}"
             self.console.print(f"[yellow]note[/] {escape(f'{where} failed: {row.failure}')}")
-        if failed:
-            self.console.print(f"{len(failed)} fits failed; the same command tries them again.")
-        return FAILED if failed else 0
+        if self.failed:
+            self.console.print(f"{len(self.failed)} fits failed; the same command tries them again.")
+        return FAILED if self.failed else 0
 
 
 def show_table(session: Session) -> None:
@@ -269,6 +273,12 @@ def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
 
 
 def _check(options: argparse.Namespace) -> None:
+    for option, experiments in BELONGS_TO.items():
+        if getattr(options, option) and options.experiment not in experiments:
+            name = option.replace("_", "-")
+            raise InputError(
+                f"--{name} is for {' and '.join(experiments)}, not for {options.experiment}: leave it out."
+            )
     _among("--sets", options.sets, NAMES)
     _among("--methods", options.methods, methods_with(options.method_file))
     _among("--percents", options.percents, PERCENTS)

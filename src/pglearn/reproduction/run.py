@@ -81,8 +81,6 @@ def run(
     """Fit every cell that has no row yet, `jobs` at a time, and add each row as it comes."""
     missing = [cell for cell in cells if not rows.has(cell)]
     for cell, outcome in outcomes(missing, data, files, jobs):
-        if outcome.interrupted:
-            raise KeyboardInterrupt
         row = _row(cell, outcome, data[cell.data], circumstances)
         rows.add(row)
         done(row)
@@ -91,9 +89,11 @@ def run(
 def outcomes(
     cells: Sequence[Cell], data: Mapping[str, Benchmark], files: Sequence[Path], jobs: int
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """In whatever order they finish."""
+    """In whatever order they finish. A fit that Ctrl-C has cut short ends them all."""
     calls = (delayed(_numbered)(number, *_task(cell, data[cell.data], files)) for number, cell in enumerate(cells))
     for number, outcome in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
+        if outcome.interrupted:
+            raise KeyboardInterrupt
         yield cells[number], outcome
 
 
