@@ -2,7 +2,7 @@
 
 From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 
-1. learn A from pairs of labelled rows by ITML, the metric of the round before as the prior;
+1. learn A by ITML from pairs of labelled rows of which one is new, the metric of the round before as the prior;
 2. join the k nearest under A, W_ij = exp(−d_A²/(2σ²));
 3. spread the labels with LGC;
 4. normalise class masses: columns, then rows;
@@ -12,8 +12,8 @@ From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 A draw ends when 80 % of the rows are labelled or none is added. d_A² is kept as an exponent: the kernel cannot
 underflow.
 
-All pairs of labelled rows are constraints; of more than 500 similar or dissimilar ones a random 500 of each
-is taken, anew in every round, because a projection is needed for each and most rows end up labelled.
+All such pairs are constraints, once; those of the rounds before live on in the prior. Of more than 500 similar or
+dissimilar ones a random 500 of each is taken, because a projection is needed for each and most rows end up labelled.
 
 With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
 the self-training, so it is judged by what the given labels alone say of each other on its graph.
@@ -88,9 +88,10 @@ class IDML:
         codes = np.full(len(problem.X), UNLABELLED)
         codes[tuning.labelled] = tuning.codes
         guesses = np.full_like(codes, UNLABELLED)
+        new = tuning.labelled
         while True:
             if bounds is not None:
-                A = learned_metric(labelled_pairs(problem.X, codes, bounds, rng), A).a
+                A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A).a
             graph = self.spread.graph(problem, k, A / (2 * sigma**2))
             F = self._answer(tuning, graph, guesses)
             fair = len(tuning.labelled) < len(problem.labelled)
@@ -142,10 +143,12 @@ def distance_bounds(X: Array, seed: int) -> tuple[float, float] | None:
     return lower, upper
 
 
-def labelled_pairs(X: Array, codes: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
-    """Pairs of the labelled rows, at most 500 similar and 500 dissimilar ones."""
+def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
+    """Pairs of new rows with labelled ones, each once, at most 500 similar and 500 dissimilar ones."""
     rows = _some(np.flatnonzero(codes != UNLABELLED), MOST_ROWS, rng)
     i, j = (rows[side] for side in np.triu_indices(len(rows), 1))
+    wanted = np.isin(i, new) | np.isin(j, new)
+    i, j = i[wanted], j[wanted]
     alike = codes[i] == codes[j]
     chosen = np.concatenate([_some(np.flatnonzero(alike == kind), MOST_PAIRS, rng) for kind in (True, False)])
     z = X[i[chosen]] - X[j[chosen]]
