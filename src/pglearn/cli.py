@@ -85,7 +85,7 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 16)")
     group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
-    group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power or exponential")
+    group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
     group.add_argument("--basis", metavar="NAME", help="both (default), raw or pca: coordinates that are weighted")
     group.add_argument(

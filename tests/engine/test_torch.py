@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 from tests.conftest import EXTRAS
-from tests.problems import partly_labelled, points
+from tests.problems import LABEL_LOSSES, partly_labelled, points
 
 from pglearn import PGLearnClassifier
 from pglearn.cli import main
@@ -50,7 +50,7 @@ def form(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LABEL_LOSSES)
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
     problem, configurations = problem_of(validation=validation), population()

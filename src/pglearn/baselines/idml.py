@@ -2,7 +2,7 @@
 
 From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 
-1. learn A from pairs of labelled rows by ITML, the metric of the round before as the prior;
+1. learn A by ITML from pairs of labelled rows of which one is new, the metric of the round before as the prior;
 2. join the k nearest under A, W_ij = exp(−d_A²/(2σ²));
 3. spread the labels with LGC;
 4. normalise class masses: columns, then rows;
@@ -12,8 +12,9 @@ From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 A draw ends when 80 % of the rows are labelled or none is added. d_A² is kept as an exponent: the kernel cannot
 underflow.
 
-All pairs of labelled rows are constraints; of more than 500 similar or dissimilar ones a random 500 of each
-is taken, anew in every round, because a projection is needed for each and most rows end up labelled.
+All such pairs are constraints, once; those of the rounds before live on in the prior. Of many, a random 10c²
+similar and as many dissimilar ones are taken, as by the authors of ITML, and no more than 500, because each needs its
+projections and most rows end up labelled.
 
 With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
 the self-training, so it is judged by what the given labels alone say of each other on its graph.
@@ -40,7 +41,7 @@ from pglearn.propagation import Solution
 BETAS = (0.05, 0.1, 0.15, 0.2)
 PERCENTILES = (5, 95)
 LABELLED_SHARE = 0.8
-MOST_PAIRS = 500  # of either kind
+PAIRS_PER_CLASS2, MOST_PAIRS = 10, 500  # of either kind
 MOST_ROWS = 1000  # rows of which all pairs are looked at
 
 
@@ -88,9 +89,10 @@ class IDML:
         codes = np.full(len(problem.X), UNLABELLED)
         codes[tuning.labelled] = tuning.codes
         guesses = np.full_like(codes, UNLABELLED)
+        new = tuning.labelled
         while True:
             if bounds is not None:
-                A = learned_metric(labelled_pairs(problem.X, codes, bounds, rng), A).a
+                A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A).a
             graph = self.spread.graph(problem, k, A / (2 * sigma**2))
             F = self._answer(tuning, graph, guesses)
             fair = len(tuning.labelled) < len(problem.labelled)
@@ -142,12 +144,15 @@ def distance_bounds(X: Array, seed: int) -> tuple[float, float] | None:
     return lower, upper
 
 
-def labelled_pairs(X: Array, codes: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
-    """Pairs of the labelled rows, at most 500 similar and 500 dissimilar ones."""
+def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
+    """Pairs of new rows with labelled ones, each once, at most 10c² or 500 of either kind."""
     rows = _some(np.flatnonzero(codes != UNLABELLED), MOST_ROWS, rng)
     i, j = (rows[side] for side in np.triu_indices(len(rows), 1))
+    wanted = np.isin(i, new) | np.isin(j, new)
+    i, j = i[wanted], j[wanted]
     alike = codes[i] == codes[j]
-    chosen = np.concatenate([_some(np.flatnonzero(alike == kind), MOST_PAIRS, rng) for kind in (True, False)])
+    most = min(PAIRS_PER_CLASS2 * int(codes.max() + 1) ** 2, MOST_PAIRS)
+    chosen = np.concatenate([_some(np.flatnonzero(alike == kind), most, rng) for kind in (True, False)])
     z = X[i[chosen]] - X[j[chosen]]
     similar = alike[chosen]
     return Pairs(z * z, similar, np.where(similar, *bounds))
