@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,7 @@ BELONGS_TO = {
 }
 FAILED = 1
 STOPPED = 130
+WIDTH = 100  # in a file or a pipe
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -76,7 +78,8 @@ class Session:
         data = {name: load_benchmark(name, options.data) for name in options.sets or NAMES}
         folder = writable_folder(options.output, ROWS)
         circumstances = Circumstances.here(shlex.join(["pglearn", *options.given]))
-        return cls(options, data, Rows(folder / ROWS), circumstances, Console(highlight=False, soft_wrap=True))
+        console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
+        return cls(options, data, Rows(folder / ROWS), circumstances, console)
 
     @property
     def folder(self) -> Path:
