@@ -8,7 +8,7 @@ Rows are labelled, and labels judged, after class-mass normalisation by the unla
 it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself.
 
 Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
-`k_range=(n, n)` joins all pairs. docs of `pglearn.MinEntClassifier` have what was measured.
+`k_range=(n, n)` joins all pairs. The docstring of `pglearn.MinEntClassifier` has what was measured.
 """
 
 from __future__ import annotations
