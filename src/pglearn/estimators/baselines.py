@@ -201,8 +201,8 @@ class MinEntClassifier(BaselineClassifier):
 
     Rows are joined to their k nearest; Zhu et al. join all pairs, which ``k_range=(n, n)`` does too. On the paper's
     data with 10 % labels and as many evaluations (`budget=60` on Yale, 20 on USPS, `random_state` the number of the
-    split), accuracy with k from 5 to 20 and with all pairs was .576 and .583 (Yale, split 0), .693 and .717 (Yale, split
-    1), .904 and .889 (USPS, split 0), and all pairs took 7 (Yale) and 20 times (USPS) as long.
+    split), accuracy with k from 5 to 20 and with all pairs was .576 and .583 (Yale, split 0), .693 and .717 (Yale,
+    split 1), .904 and .889 (USPS, split 0), and all pairs took 7 (Yale) and 20 times (USPS) as long.
     """
 
     def __init__(
