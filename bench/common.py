@@ -14,30 +14,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-DATA_SETS = ("coil", "usps", "mnist", "umist", "yale")
+from pglearn.datasets import NAMES as DATA_SETS
+from pglearn.datasets import Benchmark as DataSet
+from pglearn.datasets import load_benchmark
 
-
-@dataclass(frozen=True)
-class DataSet:
-    """Features, classes 0 … c−1 and the published splits of one data set (none where it is made up).
-
-    ``splits[percent]`` is a pair of boolean arrays (splits × n): the labels shown while tuning, and those
-    kept for validation. Together they are the labelled set; every other row is a test row.
-    """
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    splits: dict[int, tuple[np.ndarray, np.ndarray]]
-
-    @property
-    def size(self) -> str:
-        return f"{self.X.shape[0]:,}×{self.X.shape[1]:,}"
-
-    def labelled(self, percent: int, split: int) -> np.ndarray:
-        """The labelled rows of one split, as a mask."""
-        train, valid = self.splits[percent]
-        return train[split] | valid[split]
+__all__ = ["DATA_SETS", "DataSet"]
 
 
 def data_folder(given: str | None = None) -> Path:
@@ -47,18 +28,8 @@ def data_folder(given: str | None = None) -> Path:
 
 
 def load(name: str, folder: Path) -> DataSet | None:
-    """One of the paper's data sets in float64, or None where the folder does not hold it."""
-    path = folder / f"{name}.npz"
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as arrays:
-        percents = sorted(int(key.removeprefix("train_")) for key in arrays if key.startswith("train_"))
-        return DataSet(
-            name=name,
-            X=arrays["X"].astype(np.float64),
-            y=arrays["y"].astype(np.int64),
-            splits={percent: (arrays[f"train_{percent}"], arrays[f"valid_{percent}"]) for percent in percents},
-        )
+    """One of the paper's data sets, or None where the folder does not hold it."""
+    return load_benchmark(name, folder) if (folder / f"{name}.npz").is_file() else None
 
 
 def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1.0) -> DataSet:

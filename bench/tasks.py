@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 
 from common import DataSet
+from pglearn.datasets import NOISE, noisy
 
-NOISE: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
-    "uniform": lambda rng, shape: rng.uniform(size=shape),
-    "normal": lambda rng, shape: rng.normal(size=shape),
-}
+__all__ = ["NOISE", "Draw", "Task", "published", "with_noise"]
 
 
 @dataclass(frozen=True)
@@ -46,5 +44,4 @@ def with_noise(task: Task, kind: str) -> Task:
 
 def _noisy(task: Task, kind: str, split: int) -> Draw:
     draw = task.draw(split)
-    noise = NOISE[kind](np.random.default_rng([split, 7]), draw.X.shape)
-    return Draw(np.hstack([draw.X, noise]), draw.y, draw.shown)
+    return Draw(noisy(draw.X, kind, split), draw.y, draw.shown)

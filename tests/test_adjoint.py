@@ -23,13 +23,13 @@ from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.propagation.lgc import SOLVERS
 from tests import oracle
-from tests.problems import EXAMPLES, ISLAND, joined, oracle_objective, partly_labelled, points
+from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 
 MU = 0.99
 FORWARD_MODE = Path(__file__).parents[1] / "bench" / "forward_mode.py"
 
 examples = pytest.mark.parametrize("name", EXAMPLES)
-losses = pytest.mark.parametrize("loss", LOSSES)
+losses = pytest.mark.parametrize("loss", LABEL_LOSSES)
 
 
 @cache

@@ -12,7 +12,7 @@ from pglearn.loss import LOSSES, Log
 from pglearn.problem import VALIDATIONS, Problem
 from pglearn.propagation import LGC
 from tests import oracle
-from tests.problems import EXAMPLES, ISLAND, joined, oracle_objective, partly_labelled, points
+from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 
 examples = pytest.mark.parametrize("name", EXAMPLES)
 
@@ -185,7 +185,7 @@ def test_absurd_weights_in_one_configuration_do_not_touch_the_others(weight, pos
 
 
 @examples
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LABEL_LOSSES)
 def test_the_same_call_twice_is_bit_identical(name, loss, make_engine):
     example, engine = EXAMPLES[name], make_engine(LOSSES[loss](), LGC())
     configurations = [Configuration(k, example.a) for k in (2, 3, 4)]

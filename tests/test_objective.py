@@ -56,7 +56,7 @@ def test_the_split_follows_the_random_state(validation):
 @pytest.mark.parametrize(
     ("parameter", "value", "known"),
     [
-        ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential'"),
+        ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential', 'entropy'"),
         ("validation", "half", "'loo', 'kfold', 'holdout'"),
         ("propagation", "heat", "'lgc'"),
         ("engine", "abacus", "'auto', 'cpu', 'torch'"),

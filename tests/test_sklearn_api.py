@@ -335,7 +335,7 @@ def test_the_setting_of_the_paper():
 
 
 @pytest.mark.parametrize("validation", ["loo", "kfold", "holdout"])
-@pytest.mark.parametrize("loss", ["log", "ranking", "error", "power", "exponential"])
+@pytest.mark.parametrize("loss", ["log", "ranking", "error", "power", "exponential", "entropy"])
 def test_every_loss_and_validation_finds_easy_classes(loss, validation):
     X, y, classes = blobs(labelled=18)
     model = quick(loss=loss, validation=validation).fit(X, y)
@@ -570,7 +570,17 @@ def test_a_model_is_saved_under_the_name_that_was_asked_for(tmp_path, fitted):
 
 
 def test_public_names_are_pinned():
-    assert sorted(pglearn.__all__) == ["PGLearnClassifier", "TableEncoder", "__version__", "loss_and_gradient"]
+    assert sorted(pglearn.__all__) == [
+        "AEWClassifier",
+        "GridClassifier",
+        "IDMLClassifier",
+        "MinEntClassifier",
+        "PGLearnClassifier",
+        "RandClassifier",
+        "TableEncoder",
+        "__version__",
+        "loss_and_gradient",
+    ]
     for name in pglearn.__all__:
         assert getattr(pglearn, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Classifier'"):

@@ -6,17 +6,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pglearn.estimators import PGLearnClassifier
+    from pglearn.estimators import (
+        AEWClassifier,
+        GridClassifier,
+        IDMLClassifier,
+        MinEntClassifier,
+        PGLearnClassifier,
+        RandClassifier,
+    )
     from pglearn.objective import loss_and_gradient
     from pglearn.tables.encode import TableEncoder
 
 __version__ = "0.1.0"
 
-__all__ = ["PGLearnClassifier", "TableEncoder", "__version__", "loss_and_gradient"]
+__all__ = [
+    "AEWClassifier",
+    "GridClassifier",
+    "IDMLClassifier",
+    "MinEntClassifier",
+    "PGLearnClassifier",
+    "RandClassifier",
+    "TableEncoder",
+    "__version__",
+    "loss_and_gradient",
+]
 
 # Loaded when first asked for: `pglearn --help` should not wait for scikit-learn, nor arrays for pandas.
 _HOMES = {
+    "AEWClassifier": "pglearn.estimators",
+    "GridClassifier": "pglearn.estimators",
+    "IDMLClassifier": "pglearn.estimators",
+    "MinEntClassifier": "pglearn.estimators",
     "PGLearnClassifier": "pglearn.estimators",
+    "RandClassifier": "pglearn.estimators",
     "TableEncoder": "pglearn.tables.encode",
     "loss_and_gradient": "pglearn.objective",
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `pglearn` command; returns the exit code."""
     options = _parser().parse_args(arguments)
+    options.given = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminated)
     try:
         code: int = options.command(options)
@@ -71,6 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("table", type=Path, help="a table with the same columns")
     predict.add_argument("-o", "--output", type=Path, help="a .csv file; by default the labels are printed")
     predict.set_defaults(command=_predict)
+
+    reproduce = commands.add_parser("reproduce", help="run the paper's experiments again")
+    _add_reproduce_options(reproduce)
+    reproduce.set_defaults(command=_reproduce)
     return parser
 
 
@@ -80,7 +85,7 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 16)")
     group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
-    group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power or exponential")
+    group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
     group.add_argument("--basis", metavar="NAME", help="both (default), raw or pca: coordinates that are weighted")
     group.add_argument(
@@ -95,6 +100,38 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("experiment", choices=("table2", "table3", "table4", "figures"), help="of the paper")
+    command.add_argument("--data", type=Path, metavar="FOLDER", help="the data sets (default: PGLEARN_DATA)")
+    command.add_argument(
+        "-o", "--output", type=Path, default=Path("pglearn-reproduction"), help="folder for rows, tables and figures"
+    )
+    command.add_argument("--quick", action="store_true", help="two splits and short budgets: some minutes")
+    command.add_argument("--no-run", action="store_true", help="show what the rows have, without another fit")
+    group = command.add_argument_group("what is compared")
+    group.add_argument("--methods", nargs="+", metavar="NAME", help="PG-learn, MinEnt, … (default: all)")
+    group.add_argument(
+        "--method-file",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="methods of your own, Python files",
+    )
+    group.add_argument("--sets", nargs="+", metavar="NAME", help="coil, usps, mnist, umist, yale (default: all)")
+    group.add_argument("--splits", type=int, metavar="N", help="the first N published splits (default 10)")
+    group.add_argument("--percents", nargs="+", type=int, metavar="P", help="table3: shares of labels (default: all)")
+    group.add_argument("--noise", metavar="KIND", help="table4: uniform (default, as the authors ran it) or normal")
+    group.add_argument("--only", nargs="+", metavar="FIGURE", help="figures: 1, 3, 4, 5a, 5b, 6 (default: all)")
+    budget = command.add_argument_group("budget, the same for every method")
+    budget.add_argument("--budget", type=int, metavar="B", help="units per candidate")
+    budget.add_argument("--candidates", type=int, metavar="T", help="candidates; other methods get B·T units")
+    budget.add_argument("--unit-steps", type=int, metavar="N", help="steps in a unit (default 1)")
+    budget.add_argument("--unit-seconds", type=float, metavar="S", help="units of seconds, as in the paper")
+    command.add_argument("--jobs", type=int, metavar="N", help="fits side by side (default 1; 2 with --quick)")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _class_shares(text: str) -> str | dict[str, float] | None:
@@ -159,6 +196,12 @@ def _predict(options: argparse.Namespace) -> int:
         write_table(rows, options.output)
         print(f"Labels of {len(rows)} rows: {options.output}")
     return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from pglearn.reproduction.command import reproduce
+
+    return reproduce(options)
 
 
 def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options: argparse.Namespace) -> TableModel:

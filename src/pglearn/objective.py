@@ -41,8 +41,9 @@ def loss_and_gradient(
         Feature weights a_m = 1/σ_m² ≥ 0.
     k : int
         Neighbours per point.
-    loss : {"ranking", "log", "error", "power", "exponential"}
-        What is summed over the validation points (eq. 5 of the paper: `ranking`).
+    loss : {"ranking", "log", "error", "power", "exponential", "entropy"}
+        What is summed over the validation points (eq. 5 of the paper: `ranking`). `entropy` is the mean entropy of the
+        rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
         Which labels are hidden to be compared.
     propagation : {"lgc"}
@@ -61,7 +62,7 @@ def loss_and_gradient(
     Returns
     -------
     g : float
-        The loss, summed over the scored points (pairs for `ranking`).
+        The loss, summed over the scored points (pairs for `ranking`); for `entropy` a mean.
     dg_da : ndarray of shape (d,)
         Its gradient, with the edges of the graph held fixed.
 

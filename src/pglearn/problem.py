@@ -86,6 +86,16 @@ class Problem:
         """One-hot classes of the labelled points, l × c."""
         return np.eye(self.n_classes)[self.codes]
 
+    @property
+    def shown(self) -> Array:
+        """Positions among the labels that a method may learn from which never hides any.
+
+        With `holdout` those that are not scored, so that the others remain a fair test; otherwise all.
+        """
+        never_scored = np.flatnonzero(~self.scored)
+        every_class = len(np.unique(self.codes[never_scored])) == self.n_classes
+        return never_scored if every_class else np.arange(len(self.codes))
+
     def sources(self, beliefs: Array | None = None) -> Array:
         """What spreads from each point, n × c: its label; where it has none, its row of `beliefs` or nothing."""
         sources = np.zeros((len(self.X), self.n_classes)) if beliefs is None else beliefs.copy()

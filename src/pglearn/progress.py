@@ -38,6 +38,34 @@ def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...
         yield (Bar(progress),)
 
 
+@contextmanager
+def trials_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
+    """A bar that fills as a baseline uses up its units, with the best validation accuracy so far."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.fields[method]} · {task.fields[tried]} tried"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[best]}"),
+    )
+    with Progress(*columns, console=console or Console(stderr=True)) as progress:
+        task = progress.add_task("search", method="", tried=0, best="", total=None)
+        highest = -1.0
+
+        def listen(event: Event) -> None:
+            nonlocal highest
+            match event["event"]:
+                case "search_started":
+                    progress.update(task, total=event["budget"], method=event["method"])
+                case "trial_ended":
+                    highest = max(highest, event["accuracy"])
+                    best = f"best validation accuracy {highest:.4f}"
+                    progress.update(task, completed=event["spent"], tried=event["candidate"] + 1, best=best)
+
+        yield (listen,)
+
+
 class Bar:
     """Draws the events of one search on a rich progress display."""
 

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 from tests.conftest import EXTRAS
-from tests.problems import partly_labelled, points
+from tests.problems import LABEL_LOSSES, partly_labelled, points
 
 from pglearn import PGLearnClassifier
 from pglearn.cli import main
@@ -60,7 +60,7 @@ def test_many_labels_of_which_few_are_scored(form):
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LABEL_LOSSES)
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
     problem, configurations = problem_of(validation=validation), population()

@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pytest
 from tests import oracle
+from tests.problems import LABEL_LOSSES
 
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES, Exponential, Log, Power, Ranking, Yardstick, row_normalised
 from pglearn.loss.pointwise import LEAST
 
-losses = pytest.mark.parametrize("name", LOSSES)
+losses = pytest.mark.parametrize("name", LABEL_LOSSES)
 shapes = pytest.mark.parametrize(("s", "c"), [(1, 2), (7, 2), (12, 4)])
 steep = pytest.mark.parametrize("x", [1.5, 2, 3.7])
 

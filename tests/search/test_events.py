@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.search.fakes import worked_example
 
-from pglearn import PGLearnClassifier
+from pglearn import PGLearnClassifier, loss_and_gradient
 from pglearn.search import EventLog, events
 
 
@@ -137,7 +137,19 @@ def test_the_log_has_one_line_of_json_per_event(tmp_path):
     heard = []
     with EventLog(tmp_path / "events.jsonl") as log:
         worked_example(lambda k: k, [log, heard.append])
-    assert lines(tmp_path / "events.jsonl") == heard
+    logged = [{name: value for name, value in event.items() if name != "a"} for event in heard]
+    assert lines(tmp_path / "events.jsonl") == logged
+
+
+def test_a_candidate_that_advanced_tells_the_weights_it_is_judged_by():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.where(np.arange(30) < 12, np.arange(30) % 2, -1)
+    heard = []
+    model = PGLearnClassifier(budget=4, n_candidates=2, basis="raw", scale=False, random_state=0)
+    model.fit(X, y, listeners=(heard.append,))
+    for event in of(heard, "candidate_advanced"):
+        g, _ = loss_and_gradient(X, y, a=event["a"], k=event["k"], loss="log")
+        assert event["loss"] == pytest.approx(g, rel=1e-4)
 
 
 def test_what_is_no_number_is_null_in_the_log(tmp_path):

@@ -31,21 +31,36 @@ def gradient(problem: Problem, graph: Graph, coupling: float, adjoint: Array, F:
     SP = S * graph.p
     q = edges.sums(SP, SP)
     B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)
-    return _contracted(problem, edges, B)
+    return contracted(problem, edges, B)
 
 
 def edge_products(edges: Edges, adjoint: Array, F: Array) -> Array:
     """(⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2 per edge."""
-    products = np.empty(len(edges))
-    for part in blocks(len(edges), F.shape[1]):
-        i, j = edges.i[part], edges.j[part]
-        products[part] = np.einsum("eq,eq->e", adjoint[i], F[j])
-        products[part] += np.einsum("eq,eq->e", adjoint[j], F[i])
-    products /= 2
+    products = inner_products(adjoint, F, edges.i, edges.j) + inner_products(adjoint, F, edges.j, edges.i)
+    return np.asarray(products / 2)
+
+
+def row_stochastic_pull(graph: Graph, R_ij: Array, R_ji: Array) -> Array:
+    """B where g depends on the row-normalised T instead of P, with R_ij = ∂g/∂T_ij on the edges, either way.
+
+    Since dT_ij = T_ij (d log W_ij − Σ_k T_ik d log W_ik), row i pulls on log W_ij with T_ij (R_ij − Σ_k T_ik R_ik); an
+    edge is pulled on from both of its ends.
+    """
+    edges, t_ij, t_ji = graph.edges, graph.t_ij, graph.t_ji
+    q = edges.sums(t_ij * R_ij, t_ji * R_ji)
+    return np.asarray((t_ij * (R_ij - q[edges.i]) + t_ji * (R_ji - q[edges.j])) / 2)
+
+
+def inner_products(U: Array, V: Array, i: Array, j: Array) -> Array:
+    """⟨U_i, V_j⟩ per pair (i, j)."""
+    products = np.empty(len(i))
+    for part in blocks(len(i), U.shape[1]):
+        products[part] = np.einsum("eq,eq->e", U[i[part]], V[j[part]])
     return products
 
 
-def _contracted(problem: Problem, edges: Edges, B: Array) -> Array:
+def contracted(problem: Problem, edges: Edges, B: Array) -> Array:
+    """−Σ_ij B_ij (x_im − x_jm)² for every feature m, without a difference being formed."""
     X, centre = problem.X, problem.centre
     b = edges.sums(B, B)
     matrix = edges.matrix(B)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
-from pglearn.loss import Loss
+from pglearn.loss import Entropy, Loss
 from pglearn.parameters import choice
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -32,6 +32,10 @@ def chosen_engine(
     `dtype` is the precision of the torch engine; the CPU engine has that of the points.
     """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
+    if isinstance(loss, Entropy):
+        if name == "torch":
+            raise InputError("loss='entropy' is not known to the torch engine: use engine='cpu', or another loss.")
+        return CPUEngine(loss, propagation)
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
         return _torch_engine(loss, propagation, device_memory, dtype)
     return CPUEngine(loss, propagation)

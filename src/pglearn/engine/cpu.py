@@ -9,9 +9,9 @@ import numpy as np
 
 from pglearn.engine.adjoint import gradient
 from pglearn.engine.base import Configuration, Evaluation
-from pglearn.engine.scores import validation_scores
+from pglearn.engine.scores import unlabelled_scores, validation_accuracy, validation_scores
 from pglearn.graph import Graph, weighted_graph
-from pglearn.loss import Log, Loss, row_normalised
+from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Propagation, Solution, is_blurred
 
@@ -58,11 +58,12 @@ class CPUEngine:
 
     def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
         """Loss, accuracy and gradient with the graph given."""
-        scores = validation_scores(problem, self.propagation, self.propagation.system(graph))
-        S, reached, pullback = row_normalised(scores.S, scores.least)
+        system = self.propagation.system(graph)
+        scores = validation_scores(problem, self.propagation, system)
+        on_labels = not isinstance(self.loss, Entropy)
+        judged = scores if on_labels else unlabelled_scores(problem, self.propagation, system)
+        S, _, pullback = row_normalised(judged.S, judged.least)
         g, dg_dS = self.loss(S, problem.scored_codes)
-        adjoint, F = scores.factors(pullback(dg_dS))
+        adjoint, F = judged.factors(pullback(dg_dS))
         dg_da = gradient(problem, graph, self.propagation.coupling, adjoint, F)
-        # A row that no label reaches is uniform: its first class is no prediction.
-        right = (S.argmax(axis=1) == problem.scored_codes) & reached
-        return Evaluation(g, float(right.mean()), dg_da)
+        return Evaluation(g, validation_accuracy(problem, scores), dg_da)

@@ -13,6 +13,8 @@
 needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case this is made for.
 *By row*: H is symmetric, so one right-hand side per scored point gives its row of H, and as many again the adjoint. It
 is for many labels of which few are scored.
+
+The rows without a label have scores too, for a loss that asks for no true class: one right-hand side per class.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import Propagation, Solution, System, is_blurred
 
@@ -50,6 +53,38 @@ def validation_scores(problem: Problem, propagation: Propagation, system: System
     if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
         return form(problem, propagation, finer)
     return scores
+
+
+def validation_accuracy(problem: Problem, scores: Scores) -> float:
+    """Share of the scored points whose own class has the highest score."""
+    S, reached, _ = row_normalised(scores.S, scores.least)
+    # A row that no label reaches is uniform: its first class is no prediction.
+    right = (S.argmax(axis=1) == problem.scored_codes) & reached
+    return float(right.mean())
+
+
+def unlabelled_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
+    """Scores of the rows that carry none of the labels shown (`Problem.shown`)."""
+    scores = _of_unlabelled(problem, propagation, system)
+    if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
+        return _of_unlabelled(problem, propagation, finer)
+    return scores
+
+
+def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -> Scores:
+    n, c = len(problem.X), problem.n_classes
+    shown = problem.labelled[problem.shown]
+    rows = np.setdiff1d(np.arange(n), shown)
+    B = np.zeros((n, c))
+    B[shown, problem.codes[problem.shown]] = propagation.source
+    solution = system.solve(B)
+
+    def factors(dg_dS: Array) -> tuple[Array, Array]:
+        G = np.zeros_like(B)
+        G[rows] = dg_dS
+        return system.solve(G).F, solution.F
+
+    return Scores(solution.F[rows], c * solution.error / system.precision, factors)
 
 
 def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scores:

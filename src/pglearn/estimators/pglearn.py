@@ -10,10 +10,7 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
 from pglearn.basis import Basis, bases_for
@@ -21,6 +18,14 @@ from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
+from pglearn.estimators.base import (
+    TableClassifier,
+    about,
+    check_labels_given,
+    check_several_rows,
+    one_column,
+    warn_if_unsolved,
+)
 from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
 from pglearn.estimators.scaling import Scaling
@@ -30,7 +35,7 @@ from pglearn.graph import mean_distance, weighted_graph
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Solution
+from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
 from pglearn.search.interrupts import first_interrupt
@@ -55,7 +60,7 @@ class Table:
     bases: list[Basis]
 
 
-class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PGLearnClassifier(TableClassifier):
     """Labels the unlabelled rows of a table over a graph that is learned along the way.
 
     Labels spread over a k-nearest-neighbour graph of the rows. How much each feature counts in it, and k, are found by
@@ -78,8 +83,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Range of k, the neighbours per row.
     bandwidth_range : (float, float), default=(0.1, 10.0)
         Range of the first bandwidths σ_m, in mean distances between rows. A feature's weight is a_m = 1/σ_m².
-    loss : {"log", "ranking", "error", "power", "exponential"}, default="log"
-        What the search minimises on the labels it hides; the paper's is "ranking".
+    loss : {"log", "ranking", "error", "power", "exponential", "entropy"}, default="log"
+        What the search minimises on the labels it hides; the paper's is "ranking". "entropy" is the mean entropy of the
+        rows that have no label, whatever they are labelled (MinEnt as the authors ran it; CPU engine only).
     validation : {"loo", "kfold", "holdout"}, default="loo"
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
@@ -260,7 +266,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with first_interrupt() as interrupt:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **_about(table, problem))
+                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **about(table.X, problem))
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
         self.engine_ = task.engine.name
@@ -271,16 +277,6 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
-        check_is_fitted(self)
-        return self._answer.predict(self._numbers(X, reset=False))
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of every row."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[most_probable])
 
     def suggest(self, n: int = 10) -> Array:
         """Which rows to label next: positions of `n` unlabelled rows of the fitted table, the most useful first.
@@ -306,11 +302,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepared(self, X: Any, y: Any) -> tuple[Table, Problem, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "give labels, -1 where unknown."
-            )
+        check_labels_given(self, y)
         choice(self.basis, {"both": None, "raw": None, "pca": None}, "basis")
         checked_prior(self.class_prior)
         choice(self.selection, SELECTIONS, "selection")
@@ -334,11 +326,10 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = parameters.seed(self.random_state)
 
         X = self._numbers(X, reset=True)
-        if len(X) < 2:
-            raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
+        check_several_rows(X)
         scaling = Scaling.for_points(X, self.scale)
         X = scaling.of(X)
-        problem = Problem.of(X, _one_column(y), validation=self.validation, seed=seed)
+        problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         checked_prior(self.class_prior, problem.classes)
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
@@ -371,7 +362,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         def answer(beliefs: Array | None = None) -> Answer:
             solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
-            _warn_if_unsolved(solutions)
+            warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
             return Answer.of(table.X, table.scaling, table.bases, problem, members, prior, linear)
 
@@ -385,33 +376,10 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_ = _history_of(result.candidates)
 
     def _publish(self, answer: Answer) -> None:
-        self._answer = answer
-        self.classes_ = answer.classes
-        self.unreached_ = answer.unreached
-        self.label_distributions_ = answer.distributions
-        self.confidence_ = self.label_distributions_.max(axis=1)
-        self.transduction_ = answer.classes[self.label_distributions_.argmax(axis=1)]
+        super()._publish(answer)
         self.class_factors_ = answer.factors
         self.linear_weight_ = 0.0 if answer.linear is None else answer.linear.weight
-        self.n_neighbors_ = answer.best.k
-        self.feature_weights_ = answer.feature_weights
         self.bases_ = [basis.name for basis in answer.bases]
-        self.scaled_ = answer.scaling.standardises
-
-    def _numbers(self, X: Any, reset: bool) -> Array:
-        """X as scikit-learn checks it, but with sentences that help."""
-        try:
-            X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            text = [str(name) for name, dtype in getattr(X, "dtypes", {}).items() if dtype.kind not in "iufb"]
-            where = f"column {', '.join(text)}" if text else "X"
-            raise InputError(
-                f"{where} holds text ({error}), and only numbers have distances: encode it first, for example with "
-                "pglearn.TableEncoder in a Pipeline."
-            ) from error
-        return _finite(self, X)
 
     def to_arrays(self) -> dict[str, Array]:
         """All that prediction needs, without Python objects."""
@@ -440,16 +408,6 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model
 
 
-def _warn_if_unsolved(solutions: list[Solution]) -> None:
-    worst = max(solutions, key=lambda solution: solution.residual)
-    if not all(solution.converged for solution in solutions):
-        warnings.warn(
-            f"Labels were solved only to a residual of {worst.residual:.1e}: take a smaller alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic))
@@ -459,36 +417,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _one_column(y: Any) -> Any:
-    """A column vector is taken with scikit-learn's usual warning; anything else is left to the problem."""
-    return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
-
-
-def _finite(estimator: Any, X: Array) -> Array:
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = bad[0]
-        names = getattr(estimator, "feature_names_in_", None)
-        where = f"column {column}" if names is None else f"column {names[column]!r}"
-        what = "NaN" if np.isnan(X[row, column]) else "inf"
-        raise InputError(
-            f"X has {len(bad)} NaN or infinite (inf) values, the first ({what}) in row {row}, {where}: "
-            "fill or drop them first, for example with sklearn.impute.SimpleImputer or pglearn.TableEncoder."
-        )
-    return X
-
-
-def _about(table: Table, problem: Problem) -> dict[str, int]:
-    n, d = table.X.shape
-    return {
-        "points": n,
-        "features": d,
-        "classes": problem.n_classes,
-        "labelled": len(problem.labelled),
-        "scored": int(problem.scored.sum()),
-    }
 
 
 def _progress(verbose: int) -> Any:

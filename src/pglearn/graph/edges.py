@@ -43,7 +43,11 @@ class Edges:
 
     def matrix(self, values: Array) -> sparse.csr_matrix:
         """The symmetric n × n matrix with `values` on the edges."""
-        data = np.concatenate([values, values])[self.order]
+        return self.directed(values, values)
+
+    def directed(self, ij: Array, ji: Array) -> sparse.csr_matrix:
+        """The n × n matrix with `ij` at (i, j) and `ji` at (j, i)."""
+        data = np.concatenate([ij, ji])[self.order]
         matrix = sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n, self.n), copy=False)
         matrix.has_sorted_indices = True
         return matrix

@@ -65,8 +65,12 @@ def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> G
 
 def graph_on_edges(Z: Array, edges: Edges) -> Graph:
     """Weights for given edges between scaled points."""
-    log_w = -squared_distances(Z, Z, edges.i, edges.j)
-    return Graph(edges, log_w, _log_degrees(edges, log_w))
+    return graph_of_exponents(edges, squared_distances(Z, Z, edges.i, edges.j))
+
+
+def graph_of_exponents(edges: Edges, exponents: Array) -> Graph:
+    """The graph with W_ij = exp(−exponent) on the edges."""
+    return Graph(edges, -exponents, _log_degrees(edges, -exponents))
 
 
 def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pglearn.loss.base import Loss, Yardstick, row_normalised
+from pglearn.loss.entropy import Entropy
 from pglearn.loss.pointwise import Error, Exponential, Log, Power
 from pglearn.loss.ranking import Ranking
 
@@ -12,6 +13,18 @@ LOSSES: dict[str, type[Loss]] = {
     "error": Error,
     "power": Power,
     "exponential": Exponential,
+    "entropy": Entropy,
 }
 
-__all__ = ["LOSSES", "Error", "Exponential", "Log", "Loss", "Power", "Ranking", "Yardstick", "row_normalised"]
+__all__ = [
+    "LOSSES",
+    "Entropy",
+    "Error",
+    "Exponential",
+    "Log",
+    "Loss",
+    "Power",
+    "Ranking",
+    "Yardstick",
+    "row_normalised",
+]

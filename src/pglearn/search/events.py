@@ -8,14 +8,18 @@ Every record has `event`, `time` (seconds since the epoch) and the fields below.
 |                      | rounds, candidates, configurations                                       |
 | round_started        | round, until (units), candidates (ids)                                   |
 | candidate_advanced   | candidate, k, basis, born, steps, loss, accuracy, converged, failure,    |
-|                      | history                                                                  |
+|                      | history, a                                                               |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
+The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
+rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends every trial.
+
 `basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
-the candidate's last record. A candidate that time did not suffice to look at has no record in that round.
+the candidate's last record; `a`, an array, holds the weights of the best point it has seen, in its basis. Arrays are
+for listeners: the log leaves them out. A candidate that time did not suffice to look at has no record in that round.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TextIO, TypeAlias
+
+import numpy as np
 
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
@@ -65,7 +71,7 @@ class EventLog:
         try:
             if self._file is None:
                 self._file = self._path.open("w", encoding="utf-8")
-            self._file.write(json.dumps(_plain(event), allow_nan=False) + "\n")
+            self._file.write(json.dumps(_plain(_without_arrays(event)), allow_nan=False) + "\n")
             self._file.flush()
         except OSError as error:
             self._given_up = True
@@ -78,6 +84,11 @@ class EventLog:
         if self._file is not None:
             with suppress(OSError):  # what could not be written has been said
                 self._file.close()
+
+
+def _without_arrays(event: Event) -> Event:
+    """d numbers per candidate and round would outgrow everything else that is logged."""
+    return {name: value for name, value in event.items() if not isinstance(value, np.ndarray)}
 
 
 def _plain(value: Any) -> Any:

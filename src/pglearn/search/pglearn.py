@@ -129,6 +129,7 @@ class Search:
                 converged=candidate.converged,
                 failure=candidate.failure,
                 history=[list(entry) for entry in candidate.history[told[candidate.id] :]],
+                a=candidate.answer.a,
             )
 
         advanced = []

@@ -1,0 +1,121 @@
+"""AEW: adaptive edge weights by local linear reconstruction (Karasuyama & Mamitsuka 2017). No label is looked at.
+
+| symbol | meaning                                                     | shape    |
+|--------|-------------------------------------------------------------|----------|
+| s_i    | distance to the 7th neighbour (the k-th if k < 7)           | n        |
+| ℓ      | one factor per feature, at first 1                          | d        |
+| W_ij   | exp(−Σ_m ℓ_m² (x_im − x_jm)² / (s_i s_j)) on the edges      | per edge |
+| T_ij   | W_ij / D_i                                                  | per edge |
+| R      | X − TX                                                      | n × d    |
+| g      | ‖R‖², how badly neighbours make up their point              | scalar   |
+
+The edges are those of the union k-nearest-neighbour graph of the raw data, and stay. With ∂g/∂T_ij = −2⟨R_i, x_j⟩, B as
+in `pglearn.engine.adjoint` for a row-normalised matrix, and B̃_ij = B_ij / (s_i s_j), ∂g/∂ℓ_m² is one product of B̃ and
+X: no array is larger than the points or the edges. (The published code makes arrays of size n × n × d.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pglearn.baselines.descent import Point, descended
+from pglearn.baselines.grid import halvings
+from pglearn.baselines.spread import Spread
+from pglearn.baselines.trials import Clock, Trial
+from pglearn.engine.adjoint import contracted, inner_products, row_stochastic_pull
+from pglearn.graph import Edges, Graph, k_nearest
+from pglearn.graph.neighbours import scaled_points
+from pglearn.graph.weights import graph_of_exponents, squared_distances
+from pglearn.problem import Array, Problem, column_medians
+from pglearn.propagation import Solution
+
+SCALE_NEIGHBOUR = 7
+
+
+@dataclass(frozen=True)
+class AEW:
+    """One descent on ℓ per k; the ends of k_range first, then what halves the gaps between those seen."""
+
+    k_range: tuple[int, int]
+    spread: Spread
+
+    @property
+    def name(self) -> str:
+        return "AEW"
+
+    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+        for number, k in enumerate(halvings(*self.k_range)):
+            local = LocalGraph.of(problem, k)
+            seen = 0
+            best: Point | None = None
+            for point in descended(local.evaluated, np.ones(problem.X.shape[1])):
+                clock.tick()
+                seen += 1
+                best = point if best is None or point.g < best.g else best
+                if clock.reason:
+                    break
+            assert best is not None
+            accuracy = self.spread.accuracy(problem, local.graph(best.x))
+            yield Trial(number, seen - 1, k, best.x**2, accuracy, best.g)
+
+    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
+        graph = LocalGraph.of(problem, trial.k).graph(np.sqrt(trial.a))
+        return graph, self.spread.answer(problem, graph)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalGraph:
+    """Fixed edges with local scales, to be weighted under any ℓ."""
+
+    problem: Problem
+    edges: Edges
+    scales: Array
+    """s_i s_j per edge."""
+
+    @classmethod
+    def of(cls, problem: Problem, k: int) -> LocalGraph:
+        neighbours = k_nearest(problem.X - problem.centre, k)
+        edges, s = Edges.between_neighbours(neighbours), local_scales(problem.X, neighbours)
+        return cls(problem, edges, s[edges.i] * s[edges.j])
+
+    def graph(self, ell: Array) -> Graph:
+        Z = scaled_points(self.problem.X, ell**2, self.problem.centre)
+        return graph_of_exponents(self.edges, squared_distances(Z, Z, self.edges.i, self.edges.j) / self.scales)
+
+    def evaluated(self, ell: Array) -> Point:
+        """g and ∂g/∂ℓ."""
+        graph, edges = self.graph(ell), self.edges
+        X = self.problem.X - self.problem.centre  # rows of T sum to one: the centre cancels in R
+        R = X - edges.directed(graph.t_ij, graph.t_ji) @ X
+        dg_dT = (-2 * inner_products(R, X, p, q) for p, q in ((edges.i, edges.j), (edges.j, edges.i)))
+        dg_dl2 = contracted(self.problem, edges, row_stochastic_pull(graph, *dg_dT) / self.scales)
+        return Point(ell, float(np.einsum("im,im->", R, R)), 2 * ell * dg_dl2)
+
+
+def local_scales(X: Array, neighbours: Array) -> Array:
+    """s: the distance of each point to its 7th neighbour, or to its last. Among duplicates, where that is 0, the
+    smallest that is not."""
+    column = neighbours[:, min(SCALE_NEIGHBOUR, neighbours.shape[1]) - 1]
+    s = np.sqrt(squared_distances(X, X, np.arange(len(X)), column))
+    return np.where(s > 0, s, s[s > 0].min() if s.any() else 1.0)
+
+
+def spread_to(X_new: Array, X: Array, a: Array, k: int, F: Array) -> Array:
+    """Rows of F for new points: weighted means over their k nearest, with local scales as in the graph (a is ℓ²)."""
+    centre = column_medians(X)
+    X, X_new = X - centre, X_new - centre
+    s = local_scales(X, k_nearest(X, k))
+    neighbours = k_nearest(X, k, X_new)
+    k = neighbours.shape[1]
+    rows, flat = np.repeat(np.arange(len(X_new)), k), neighbours.ravel()
+    raw = squared_distances(X_new, X, rows, flat).reshape(-1, k)
+    own = np.sqrt(raw[:, min(SCALE_NEIGHBOUR, k) - 1])
+    own = np.where(own > 0, own, s.min())
+    exponents = squared_distances(X_new * np.sqrt(a), X * np.sqrt(a), rows, flat).reshape(-1, k)
+    exponents /= own[:, None] * s[neighbours]
+    w = np.exp(exponents.min(axis=1, keepdims=True) - exponents)
+    w /= w.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("ik,ikc->ic", w, F[neighbours]))

@@ -1,0 +1,167 @@
+"""IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010), with a diagonal metric.
+
+From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
+
+1. learn A by ITML from pairs of labelled rows of which one is new, the metric of the round before as the prior;
+2. join the k nearest under A, W_ij = exp(−d_A²/(2σ²));
+3. spread the labels with LGC;
+4. normalise class masses: columns, then rows;
+5. label the rows whose entropy is below the smallest + β. Rows labelled once keep their label (in the authors' code
+   they are added again).
+
+A draw ends when 80 % of the rows are labelled or none is added. d_A² is kept as an exponent: the kernel cannot
+underflow.
+
+All such pairs are constraints, once; those of the rounds before live on in the prior. Of many, a random 10c²
+similar and as many dissimilar ones are taken, as by the authors of ITML, and no more than 500, because each needs its
+projections and most rows end up labelled.
+
+With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
+the self-training, so it is judged by what the given labels alone say of each other on its graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+from scipy.special import entr
+from sklearn.metrics import pairwise_distances
+
+from pglearn.baselines.itml import Pairs, learned_metric
+from pglearn.baselines.masses import mass_normalised
+from pglearn.baselines.spread import Spread
+from pglearn.baselines.trials import Clock, Trial, log_uniform
+from pglearn.graph import Graph
+from pglearn.problem import UNLABELLED, Array, Problem
+from pglearn.propagation import Solution
+
+BETAS = (0.05, 0.1, 0.15, 0.2)
+PERCENTILES = (5, 95)
+LABELLED_SHARE = 0.8
+PAIRS_PER_CLASS2, MOST_PAIRS = 10, 500  # of either kind
+MOST_ROWS = 1000  # rows of which all pairs are looked at
+
+
+@dataclass(frozen=True)
+class IDML:
+    """Self-training from random (k, ρ, β)."""
+
+    k_range: tuple[int, int]
+    sigma_range: tuple[float, float]
+    seed: int
+    spread: Spread
+
+    @property
+    def name(self) -> str:
+        return "IDML"
+
+    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+        shown = problem.shown
+        tuning = replace(
+            problem,
+            **{name: getattr(problem, name)[shown] for name in ("labelled", "codes", "fold", "scored")},
+        )
+        bounds = distance_bounds(problem.X, self.seed)
+        for number in count():
+            rng = np.random.default_rng([self.seed, number])
+            k = int(rng.integers(*self.k_range, endpoint=True))
+            sigma, beta = log_uniform(rng, *self.sigma_range), float(rng.choice(BETAS))
+            for step, (A, guesses, accuracy) in enumerate(self._rounds(problem, tuning, bounds, k, sigma, beta, rng)):
+                clock.tick()
+                settings = {"sigma": sigma, "beta": beta}
+                yield Trial(number, step, k, A / (2 * sigma**2), accuracy, settings=settings, guesses=guesses)
+
+    def _rounds(
+        self,
+        problem: Problem,
+        tuning: Problem,
+        bounds: tuple[float, float] | None,
+        k: int,
+        sigma: float,
+        beta: float,
+        rng: np.random.Generator,
+    ) -> Iterator[tuple[Array, Array, float]]:
+        """The metric, the guesses that were spread with it, and the accuracy of every round."""
+        A = np.ones(problem.X.shape[1])
+        codes = np.full(len(problem.X), UNLABELLED)
+        codes[tuning.labelled] = tuning.codes
+        guesses = np.full_like(codes, UNLABELLED)
+        new = tuning.labelled
+        while True:
+            if bounds is not None:
+                A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A).a
+            graph = self.spread.graph(problem, k, A / (2 * sigma**2))
+            F = self._answer(tuning, graph, guesses)
+            fair = len(tuning.labelled) < len(problem.labelled)
+            accuracy = _accuracy(problem, F) if fair else self.spread.accuracy(problem, graph)
+            yield A, guesses, accuracy
+            new = confident_rows(F, codes, beta)
+            if not len(new):
+                return
+            guesses = guesses.copy()
+            guesses[new] = codes[new] = F[new].argmax(axis=1)
+            if (codes != UNLABELLED).mean() >= LABELLED_SHARE:
+                return
+
+    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
+        assert trial.guesses is not None
+        graph = self.spread.graph(problem, trial.k, trial.a)
+        F = self._answer(problem, graph, trial.guesses)
+        return graph, Solution(F, iterations=0, residual=0.0, converged=True)
+
+    def _answer(self, problem: Problem, graph: Graph, guesses: Array) -> Array:
+        """F from the labels of the problem and the guesses, class masses normalised; zeros where nothing reaches."""
+        beliefs = np.zeros((len(problem.X), problem.n_classes))
+        guessed = np.flatnonzero(guesses != UNLABELLED)
+        beliefs[guessed, guesses[guessed]] = 1
+        solution = self.spread.answer(problem, graph, beliefs)
+        F = np.maximum(solution.F, 0)
+        F[F.sum(axis=1) <= F.shape[1] * solution.error] = 0
+        return mass_normalised(F)
+
+
+def confident_rows(F: Array, codes: Array, beta: float) -> Array:
+    """Unlabelled rows that something reaches, with an entropy below the smallest of theirs + β."""
+    open_rows = np.flatnonzero((codes == UNLABELLED) & F.any(axis=1))
+    entropies = entr(F[open_rows]).sum(axis=1)
+    return np.asarray(open_rows[entropies < entropies.min(initial=np.inf) + beta])
+
+
+def distance_bounds(X: Array, seed: int) -> tuple[float, float] | None:
+    """l and u: the 5th and 95th percentile of squared distances, of a thousand rows if there are more.
+
+    Where so many rows are the same that l is 0, the smallest distance that is not; None if all are the same.
+    """
+    rows = _some(np.arange(len(X)), MOST_ROWS, np.random.default_rng(seed))
+    d2 = pairwise_distances(X[rows], metric="sqeuclidean")[np.triu_indices(len(rows), 1)]
+    if not d2.any():
+        return None
+    least = float(d2[d2 > 0].min())
+    lower, upper = (max(float(bound), least) for bound in np.percentile(d2, PERCENTILES))
+    return lower, upper
+
+
+def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, float], rng: np.random.Generator) -> Pairs:
+    """Pairs of new rows with labelled ones, each once, at most 10c² or 500 of either kind."""
+    rows = _some(np.flatnonzero(codes != UNLABELLED), MOST_ROWS, rng)
+    i, j = (rows[side] for side in np.triu_indices(len(rows), 1))
+    wanted = np.isin(i, new) | np.isin(j, new)
+    i, j = i[wanted], j[wanted]
+    alike = codes[i] == codes[j]
+    most = min(PAIRS_PER_CLASS2 * int(codes.max() + 1) ** 2, MOST_PAIRS)
+    chosen = np.concatenate([_some(np.flatnonzero(alike == kind), most, rng) for kind in (True, False)])
+    z = X[i[chosen]] - X[j[chosen]]
+    similar = alike[chosen]
+    return Pairs(z * z, similar, np.where(similar, *bounds))
+
+
+def _some(items: Array, most: int, rng: np.random.Generator) -> Array:
+    return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
+
+
+def _accuracy(problem: Problem, F: Array) -> float:
+    rows = F[problem.labelled[problem.scored]]
+    return float(((rows.argmax(axis=1) == problem.scored_codes) & rows.any(axis=1)).mean())

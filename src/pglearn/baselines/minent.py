@@ -1,0 +1,80 @@
+"""MinEnt: the bandwidths that leave the labels of the unlabelled rows least in doubt (Zhu et al. 2003).
+
+H = −(1/u) ΣΣ f log f over the unlabelled rows of the smoothed harmonic solution f (`pglearn.baselines.harmonic`), by
+gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless
+minimum at σ → 0, where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
+
+Rows are labelled, and labels judged, after class-mass normalisation by the unlabelled rows, as in Zhu et al.: without
+it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself.
+
+Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
+`k_range=(n, n)` joins all pairs. The docstring of `pglearn.MinEntClassifier` has what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from pglearn.baselines.descent import Point, descended
+from pglearn.baselines.harmonic import Harmonic
+from pglearn.baselines.masses import mass_normalised
+from pglearn.baselines.trials import Clock, Trial, log_uniform
+from pglearn.graph import Graph, weighted_graph
+from pglearn.loss import Entropy
+from pglearn.problem import Array, Problem
+from pglearn.propagation import Solution
+
+EPSILONS = (0.01, 0.05, 0.1, 0.2)
+MOST_ROWS = 5000  # a dense factor of the unlabelled rows: 200 MB, and as much again to make it
+MOST_SHRINK = 0.5  # of a bandwidth in one step: further, and a single feature would decide
+
+
+@dataclass(frozen=True)
+class MinEnt:
+    """Descents on σ from random starts."""
+
+    k_range: tuple[int, int]
+    sigma_range: tuple[float, float]
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return "MinEnt"
+
+    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+        for number in count():
+            rng = np.random.default_rng([self.seed, number])
+            k = int(rng.integers(*self.k_range, endpoint=True))
+            start = np.full(problem.X.shape[1], log_uniform(rng, *self.sigma_range))
+            epsilon = float(rng.choice(EPSILONS))
+            settings = {"sigma": float(start[0]), "epsilon": epsilon}
+
+            def evaluate(sigma: Array, k: int = k, epsilon: float = epsilon) -> Point:
+                return evaluated(problem, k, sigma, epsilon)
+
+            for step, point in enumerate(descended(evaluate, start, most_shrink=MOST_SHRINK)):
+                clock.tick()
+                yield Trial(number, step, k, point.x**-2, point.accuracy, point.g, settings)
+
+    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
+        graph = weighted_graph(problem.X, trial.a, trial.k, problem.centre)
+        solution = Harmonic(graph, trial.settings["epsilon"], problem.labelled, problem.Y)
+        F = mass_normalised(solution.F, solution.masses)
+        return graph, Solution(F, iterations=0, residual=0.0, converged=True)
+
+
+def evaluated(problem: Problem, k: int, sigma: Array, epsilon: float) -> Point:
+    """H, ∂H/∂σ and the validation accuracy at bandwidths σ."""
+    graph = weighted_graph(problem.X, sigma**-2, k, problem.centre)
+    shown = problem.shown
+    solution = Harmonic(graph, epsilon, problem.labelled[shown], problem.Y[shown])
+    H, dH_df = Entropy()(solution.F[solution.unlabelled], problem.codes[:0])
+    dH_da = solution.gradient(problem, dH_df)
+    hidden = len(shown) < len(problem.labelled)
+    guesses = solution.F[problem.labelled] if hidden else solution.hidden(problem.fold)
+    right = mass_normalised(guesses, solution.masses)[problem.scored].argmax(axis=1) == problem.scored_codes
+    return Point(sigma, H, -2 * dH_da / sigma**3, float(right.mean()))  # da/dσ = −2/σ³

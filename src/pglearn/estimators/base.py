@@ -1,0 +1,113 @@
+"""What all classifiers here share: input checks with sentences, and predictions from what a fit left behind."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pglearn.errors import InputError
+from pglearn.estimators.answer import Answer
+from pglearn.problem import Array, Problem
+from pglearn.propagation import Solution
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Labels the rows of a table, and new rows after their neighbours in it."""
+
+    _answer: Answer
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
+        check_is_fitted(self)
+        return self._answer.predict(self._numbers(X, reset=False))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of every row."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
+
+    def _publish(self, answer: Answer) -> None:
+        self._answer = answer
+        self.classes_ = answer.classes
+        self.unreached_ = answer.unreached
+        self.label_distributions_ = answer.distributions
+        self.confidence_ = self.label_distributions_.max(axis=1)
+        self.transduction_ = answer.classes[self.label_distributions_.argmax(axis=1)]
+        self.n_neighbors_ = answer.best.k
+        self.feature_weights_ = answer.feature_weights
+        self.scaled_ = answer.scaling.standardises
+
+    def _numbers(self, X: Any, reset: bool) -> Array:
+        """X as scikit-learn checks it, but with sentences that help."""
+        try:
+            X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            text = [str(name) for name, dtype in getattr(X, "dtypes", {}).items() if dtype.kind not in "iufb"]
+            where = f"column {', '.join(text)}" if text else "X"
+            raise InputError(
+                f"{where} holds text ({error}), and only numbers have distances: encode it first, for example with "
+                "pglearn.TableEncoder in a Pipeline."
+            ) from error
+        return _finite(self, X)
+
+
+def check_labels_given(estimator: Any, y: Any) -> None:
+    if y is None:
+        raise InputError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
+            "give labels, -1 where unknown."
+        )
+
+
+def check_several_rows(X: Array) -> None:
+    if len(X) < 2:
+        raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
+
+
+def one_column(y: Any) -> Any:
+    """A column vector is taken with scikit-learn's usual warning; anything else is left to the problem."""
+    return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
+
+
+def warn_if_unsolved(solutions: list[Solution]) -> None:
+    worst = max(solutions, key=lambda solution: solution.residual)
+    if not all(solution.converged for solution in solutions):
+        warnings.warn(
+            f"Labels were solved only to a residual of {worst.residual:.1e}: take a smaller alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def about(X: Array, problem: Problem) -> dict[str, int]:
+    """What listeners are told of a problem."""
+    n, d = X.shape
+    return {
+        "points": n,
+        "features": d,
+        "classes": problem.n_classes,
+        "labelled": len(problem.labelled),
+        "scored": int(problem.scored.sum()),
+    }
+
+
+def _finite(estimator: Any, X: Array) -> Array:
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0]
+        names = getattr(estimator, "feature_names_in_", None)
+        where = f"column {column}" if names is None else f"column {names[column]!r}"
+        what = "NaN" if np.isnan(X[row, column]) else "inf"
+        raise InputError(
+            f"X has {len(bad)} NaN or infinite (inf) values, the first ({what}) in row {row}, {where}: "
+            "fill or drop them first, for example with sklearn.impute.SimpleImputer or pglearn.TableEncoder."
+        )
+    return X

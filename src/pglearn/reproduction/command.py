@@ -1,0 +1,325 @@
+"""`pglearn reproduce`: choose the fits, say how long they take, run what is missing, show and write the result."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from pglearn.datasets import NAMES, NOISE, PERCENTS, SPLITS, Benchmark, load_benchmark
+from pglearn.errors import InputError
+from pglearn.files import whole_file, writable_folder
+from pglearn.outputs import write_table
+from pglearn.parameters import check_positive_or_none, check_whole
+from pglearn.reproduction import figures, tables
+from pglearn.reproduction.expected import Timing, calibrated, expected_seconds, in_words
+from pglearn.reproduction.experiments import EXPERIMENTS, QUICK_SPLITS, Experiment, units_over_time
+from pglearn.reproduction.methods import REFERENCE, Budget, methods_with
+from pglearn.reproduction.rows import Cell, Circumstances, Row, Rows
+from pglearn.reproduction.run import run
+from pglearn.reproduction.traces import Trace, traced
+
+ROWS = "rows.csv"
+FIGURES = ("1", "3", "4", "5a", "5b", "6")
+FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
+FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
+FIGURE_4_SPLITS = 3  # as in the paper
+QUICK_FIGURES_BUDGET = Budget(4, 4)
+BELONGS_TO = {
+    "percents": ("table3", "figures"),
+    "noise": ("table4", "figures"),
+    "only": ("figures",),
+    "no_run": ("table2", "table3", "table4"),
+}
+FAILED = 1
+STOPPED = 130
+WIDTH = 100  # in a file or a pipe
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """Run the experiment that the command line names; returns the exit code."""
+    session = Session.of(options)
+    try:
+        draw_figures(session) if options.experiment == "figures" else show_table(session)
+    except KeyboardInterrupt:
+        there = f"{session.rows.path} has {len(session.rows)} rows"
+        session.console.print(f"Stopped. {escape(there)}; the same command goes on from there.")
+        return STOPPED
+    return session.report_failures()
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """What the command line asks for, checked, and the rows that are there."""
+
+    options: argparse.Namespace
+    data: Mapping[str, Benchmark]
+    rows: Rows
+    circumstances: Circumstances
+    console: Console
+    failed: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Session:
+        """Everything that can be wrong is found here, before any time is spent."""
+        _check(options)
+        if options.experiment == "figures":
+            figures.check_matplotlib()
+        data = {name: load_benchmark(name, options.data) for name in options.sets or NAMES}
+        folder = writable_folder(options.output, ROWS)
+        circumstances = Circumstances.here(shlex.join(["pglearn", *options.given]))
+        console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
+        return cls(options, data, Rows(folder / ROWS), circumstances, console)
+
+    @property
+    def folder(self) -> Path:
+        return self.rows.path.parent
+
+    @property
+    def jobs(self) -> int:
+        if self.options.jobs is not None:
+            return int(self.options.jobs)
+        return min(2, os.cpu_count() or 1) if self.options.quick else 1
+
+    def experiment(self, name: str) -> Experiment:
+        """One of the paper's, with what the options change."""
+        options, usual = self.options, EXPERIMENTS[name]
+        if options.experiment == "figures":
+            usual = replace(usual, quick_budget=QUICK_FIGURES_BUDGET)
+        own = [method for method in methods_with(options.method_file) if method not in usual.methods]
+        return replace(
+            usual,
+            budget=_budget(options, usual.quick_budget if options.quick else usual.budget),
+            splits=options.splits or (QUICK_SPLITS if options.quick else usual.splits),
+            percents=tuple(options.percents) if options.percents and len(usual.percents) > 1 else usual.percents,
+            noise=options.noise if options.noise and usual.noise != "none" else usual.noise,
+            methods=tuple(options.methods or (*usual.methods, *own)),
+        )
+
+    def run(self, cells: Sequence[Cell]) -> None:
+        """Fit what is missing, after saying how long that takes."""
+        missing = [cell for cell in cells if not self.rows.has(cell)]
+        where = escape(str(self.rows.path))
+        self.console.print(f"{len(missing)} of {len(cells)} fits to do; rows are kept in {where}.")
+        if not missing or self.options.no_run:
+            return
+        timings = calibrated(missing, self.timings, self.data, self.options.method_file)
+        seconds = [expected_seconds(cell, timings) for cell in missing]
+        known = [expected for expected in seconds if expected is not None]
+        if len(known) == len(missing):
+            self.console.print(f"Expected time: about {in_words(sum(known) / self.jobs)}, {self.jobs} at a time.")
+        usual = sum(known) / len(known) if known else 1.0
+        weights = {
+            cell: usual if expected is None else expected for cell, expected in zip(missing, seconds, strict=True)
+        }
+        with _bar(self.options.quiet, "fits", weights) as advance:
+
+            def done(row: Row) -> None:
+                advance(row.cell)
+                if not row.ok:
+                    self.failed.append(row)
+
+            run(missing, self.data, self.rows, self.circumstances, self.options.method_file, self.jobs, done)
+
+    @property
+    def timings(self) -> list[Timing]:
+        return [Timing(row.cell, row.seconds) for row in self.rows if row.ok]
+
+    def rows_of(self, cells: Sequence[Cell]) -> list[Row]:
+        wanted = set(cells)
+        return [row for row in self.rows if row.cell in wanted]
+
+    def report_failures(self) -> int:
+        for row in self.failed[:5]:
+            cell = row.cell
+            where = f"{cell.method} on {cell.data}, {cell.percent} %, split {cell.split}"
+            self.console.print(f"[yellow]note[/] {escape(f'{where} failed: {row.failure}')}")
+        if self.failed:
+            self.console.print(f"{len(self.failed)} fits failed; the same command tries them again.")
+        return FAILED if self.failed else 0
+
+
+def show_table(session: Session) -> None:
+    """Table 2, 3 or 4: run what is missing, print it, and write it as CSV and as Markdown."""
+    name = session.options.experiment
+    experiment = session.experiment(name)
+    cells = experiment.cells(session.data)
+    session.run(cells)
+    table = tables.table_of(experiment, session.rows, tuple(session.data))
+    session.console.print(tables.for_terminal(table))
+    for verdict in tables.verdicts(table):
+        session.console.print(f"  {verdict}")
+    write_table(tables.as_frame(table), session.folder / f"{name}.csv")
+    with whole_file(session.folder / f"{name}.md") as file:
+        file.write(f"{tables.markdown(table)}\n`{session.circumstances.command}`\n".encode())
+    session.console.print(f"Written: {name}.csv, {name}.md and {ROWS} in {escape(str(session.folder))}")
+    if session.options.quick:
+        _tell_full_time(session, name)
+
+
+def _tell_full_time(session: Session, name: str) -> None:
+    """A quick run has timed every kind of fit: enough to tell what the full one would take."""
+    usual = EXPERIMENTS[name]
+    cells = usual.cells(session.data)
+    seconds = [expected_seconds(cell, session.timings) for cell in cells]
+    known = [expected for expected in seconds if expected is not None]
+    if len(known) == len(cells):
+        full = f"{usual.budget}, {usual.splits} splits"
+        session.console.print(f"The full run ({full}) would take about {in_words(sum(known))}, one fit at a time.")
+
+
+def draw_figures(session: Session) -> None:
+    """The figures asked for, each drawn as soon as what it needs is there."""
+    folder = writable_folder(session.folder / "figures")
+    for name in session.options.only or FIGURES:
+        figure = _DRAWINGS[name](session)
+        figures.save(figure, folder / f"figure{name}.svg")
+        session.console.print(f"Figure {name}: {escape(str(folder / f'figure{name}.svg'))}")
+
+
+def _figure_1(session: Session) -> Any:
+    return figures.draw_search(figures.search_picture(FIGURE_1_BUDGET))
+
+
+def _figure_3(session: Session) -> Any:
+    sets = [name for name in FIGURE_3_SETS if name in session.data] or list(session.data)
+    cells = [cell for cell in _of_reference(session, noise="none") if cell.data in sets and cell.split == 0]
+    traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
+    return figures.draw_progress(traces, f"PG-learn, one run each, {cells[0].budget}")
+
+
+def _figure_4(session: Session) -> Any:
+    experiment = session.experiment("table3")
+    if not session.options.splits:
+        experiment = replace(experiment, splits=min(experiment.splits, FIGURE_4_SPLITS))
+    cells = experiment.cells(session.data)
+    session.run(cells)
+    title = f"Test error by share of labels, {experiment.splits} splits, {experiment.budget}"
+    return figures.draw_errors(figures.error_by_labels(session.rows_of(cells)), title, "labels, %")
+
+
+def _figure_5a(session: Session) -> Any:
+    experiment = session.experiment("table4")
+    budgets = units_over_time(experiment.budget)
+    cells = [cell for budget in budgets for cell in replace(experiment, budget=budget).cells(session.data)]
+    session.run(cells)
+    title = f"Test error by time with {experiment.noise} noise, {experiment.splits} splits, up to {experiment.budget}"
+    return figures.draw_errors(figures.error_by_time(session.rows_of(cells)), title, "seconds", log_x=True)
+
+
+def _figure_5b(session: Session) -> Any:
+    cells = [cell for cell in _of_reference(session) if cell.split == 0]
+    traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
+    return figures.draw_progress(traces, f"PG-learn with {cells[0].noise} noise, one run each, {cells[0].budget}")
+
+
+def _figure_6(session: Session) -> Any:
+    traces = _traces(session, _of_reference(session))
+    return figures.draw_weights(
+        {
+            name: figures.mean_weights(trace for cell, trace in traces.items() if cell.data == name)
+            for name in session.data
+        }
+    )
+
+
+_DRAWINGS: dict[str, Callable[[Session], Any]] = {
+    "1": _figure_1,
+    "3": _figure_3,
+    "4": _figure_4,
+    "5a": _figure_5a,
+    "5b": _figure_5b,
+    "6": _figure_6,
+}
+
+
+def _of_reference(session: Session, noise: str | None = None) -> list[Cell]:
+    """The fits of PG-learn that the parallel experiment asks for, with its noise or another."""
+    experiment = replace(session.experiment("table4"), methods=(REFERENCE,))
+    return replace(experiment, noise=noise or experiment.noise).cells(session.data)
+
+
+def _traces(session: Session, cells: Sequence[Cell]) -> dict[Cell, Trace]:
+    """Searches that were watched, from their files where they are there."""
+    folder = writable_folder(session.folder / "traces")
+    found = {}
+    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(cells, 1.0)) as advance:
+        for cell in cells:
+            budget = cell.budget
+            unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
+            name = f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
+            if not (folder / name).is_file():
+                traced(cell, session.data[cell.data]).save(folder / name)
+            found[cell] = Trace.load(folder / name)
+            advance(cell)
+    return found
+
+
+def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
+    changed = {
+        "units": options.budget,
+        "candidates": options.candidates,
+        "unit_steps": options.unit_steps,
+        "unit_seconds": options.unit_seconds,
+    }
+    return replace(usual, **{name: value for name, value in changed.items() if value is not None})
+
+
+def _check(options: argparse.Namespace) -> None:
+    for option, experiments in BELONGS_TO.items():
+        if getattr(options, option) and options.experiment not in experiments:
+            name = option.replace("_", "-")
+            raise InputError(
+                f"--{name} is for {' and '.join(experiments)}, not for {options.experiment}: leave it out."
+            )
+    _among("--sets", options.sets, NAMES)
+    _among("--methods", options.methods, methods_with(options.method_file))
+    _among("--percents", options.percents, PERCENTS)
+    _among("--noise", options.noise and [options.noise], NOISE)
+    _among("--only", options.only, FIGURES)
+    for name, least in {"budget": 1, "candidates": 2, "unit_steps": 1, "splits": 1, "jobs": 1}.items():
+        if getattr(options, name) is not None:
+            check_whole(f"--{name.replace('_', '-')}", getattr(options, name), least)
+    check_positive_or_none("--unit-seconds", options.unit_seconds)
+    if (options.splits or 0) > SPLITS:
+        raise InputError(f"--splits {options.splits}: there are {SPLITS} published splits.")
+
+
+def _among(option: str, chosen: Sequence[Any] | None, known: Any) -> None:
+    for value in chosen or ():
+        if value not in known:
+            raise InputError(f"{option} {value} is not known: choose among {', '.join(str(name) for name in known)}.")
+
+
+@contextmanager
+def _bar(quiet: bool, what: str, weights: Mapping[Cell, float]) -> Iterator[Callable[[Cell], None]]:
+    """A bar that fills by the expected seconds of each fit, with the time left."""
+    columns = (
+        TextColumn("{task.fields[done]}/{task.fields[count]} " + what),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("· left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, speed_estimate_period=3600) as progress:
+        task = progress.add_task(what, total=sum(weights.values()), done=0, count=len(weights), last="")
+        done: list[Cell] = []
+
+        def advance(cell: Cell) -> None:
+            done.append(cell)
+            last = escape(f"{cell.method}, {cell.data} {cell.percent} %, split {cell.split}")
+            progress.update(task, advance=weights[cell], done=len(done), last=last)
+
+        yield advance

@@ -1,0 +1,81 @@
+"""Which fits each table asks for, and with how much time: equal budgets for all methods, B·T units each.
+
+The paper gives every run 15 minutes, on one thread (tables 2 and 3) or on 32 (table 4). Units here are steps unless
+seconds are asked for, so that a result is the same on every machine. What the paper calls one thread is T candidates in
+turn on one thread; a method without candidates has the B·T units to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pglearn.datasets import PERCENTS, SPLITS
+from pglearn.reproduction.methods import METHODS, Budget
+from pglearn.reproduction.rows import Cell
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table of the paper: what is fitted, and with which budget."""
+
+    name: str
+    title: str
+    percents: tuple[int, ...]
+    noise: str
+    budget: Budget
+    quick_budget: Budget
+    splits: int = SPLITS
+    methods: tuple[str, ...] = tuple(METHODS)
+
+    def cells(self, sets: Iterable[str]) -> list[Cell]:
+        """Split by split, so that a run that is stopped has compared all methods on what it has."""
+        sets = tuple(sets)
+        return [
+            Cell(method, data, percent, split, self.noise, self.budget)
+            for split in range(self.splits)
+            for percent in self.percents
+            for data in sets
+            for method in self.methods
+        ]
+
+
+QUICK_SPLITS = 2
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "table2",
+            "Table 2: test accuracy with 10 % labels, one thread",
+            percents=(10,),
+            noise="none",
+            budget=Budget(32, 8),
+            quick_budget=Budget(4, 8),
+        ),
+        Experiment(
+            "table3",
+            "Table 3: test accuracy and rank over all data sets, by share of labels, one thread",
+            percents=PERCENTS,
+            noise="none",
+            budget=Budget(32, 8),
+            quick_budget=Budget(2, 4),
+        ),
+        Experiment(
+            "table4",
+            "Table 4: test accuracy with as many columns of noise as features",
+            percents=(10,),
+            noise="uniform",
+            budget=Budget(32, 32),
+            quick_budget=Budget(2, 8),
+        ),
+    )
+}
+
+
+def units_over_time(budget: Budget) -> Sequence[Budget]:
+    """B, B/2, B/4, … units per candidate down to one: what a method would have answered with less time (figure 5a)."""
+    units = [budget.units]
+    while units[-1] > 1:
+        units.append(units[-1] // 2)
+    return [Budget(B, budget.candidates, budget.unit_steps, budget.unit_seconds) for B in reversed(units)]

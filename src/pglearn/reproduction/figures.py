@@ -1,0 +1,220 @@
+"""The paper's figures. Each is a small record of what to show, then a drawing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pglearn
+from pglearn.errors import InputError
+from pglearn.files import whole_file
+from pglearn.problem import Array
+from pglearn.reproduction.methods import METHODS, REFERENCE, Budget
+from pglearn.reproduction.rows import Row
+from pglearn.reproduction.tables import SHOWN
+from pglearn.reproduction.traces import Trace, Watcher
+
+VALIDATION, TEST = "tab:blue", "tab:red"
+
+
+def check_matplotlib() -> None:
+    """Before any time is spent on what could not be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            'Figures need matplotlib, which is not installed. Run: pip install "pglearn[report]"'
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPicture:
+    """Figure 1: the loss over (log₁₀ a₁, log₁₀ a₂) and the way of each candidate through it."""
+
+    axes: tuple[Array, Array]
+    loss: Array
+    paths: list[Array]
+    survived: list[bool]
+
+
+def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed: int = 0) -> SearchPicture:
+    """A made-up table of two features, of which the second says little, with the paper's T = 8 in mind."""
+    rng = np.random.default_rng(seed)
+    classes = np.arange(points) % 3
+    X = np.column_stack([classes + 0.35 * rng.normal(size=points), 0.3 * classes + 1.5 * rng.normal(size=points)])
+    y = np.where(np.arange(points) < points // 4, classes, -1)
+    setting: dict[str, Any] = {"loss": "ranking", "validation": "loo"}
+    model = pglearn.PGLearnClassifier.paper(
+        **budget.parameters, **setting, k_range=(8, 8), bandwidth_range=(0.1, 3.0), engine="cpu", random_state=seed
+    )
+    watcher = Watcher()
+    model.fit(X, y, listeners=(watcher,))
+    last = max(until for until, _ in watcher.entries)
+    paths: dict[int, list[Array]] = {}
+    ends: dict[int, float] = {}
+    for until, event in watcher.entries:
+        paths.setdefault(event["candidate"], []).append(event["a"])
+        ends[event["candidate"]] = until
+    every = np.concatenate([np.array(path) for path in paths.values()])
+    axes = tuple(_decades(every[:, m], resolution) for m in range(2))
+    loss = [
+        [pglearn.loss_and_gradient(X, y, a=10.0 ** np.array([first, second]), k=8, **setting)[0] for first in axes[0]]
+        for second in axes[1]
+    ]
+    return SearchPicture(
+        axes=(axes[0], axes[1]),
+        loss=np.array(loss),
+        paths=[_log10(np.array(path), axes) for path in paths.values()],
+        survived=[ends[candidate] == last for candidate in paths],
+    )
+
+
+def _decades(a: Array, resolution: int) -> Array:
+    """log₁₀ of a range of weights; a weight of zero is off the picture, at its edge."""
+    logs = np.log10(a[a > 0])
+    return np.linspace(max(logs.min(), logs.max() - 4) - 0.2, logs.max() + 0.2, resolution)
+
+
+def _log10(path: Array, axes: tuple[Array, ...]) -> Array:
+    low = np.array([axis[0] for axis in axes])
+    return np.asarray(np.maximum(np.log10(np.maximum(path, 1e-300)), low))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """x and the mean of y, by method and data set."""
+
+    method: str
+    data: str
+    x: Array
+    y: Array
+
+
+def error_by_labels(rows: Iterable[Row]) -> list[Curve]:
+    """Figure 4: mean test error against the percentage of labels."""
+    return _curves(rows, lambda row: row.cell.percent, lambda of: float(of[0].cell.percent))
+
+
+def error_by_time(rows: Iterable[Row]) -> list[Curve]:
+    """Figure 5a: mean test error with more and more units against the mean seconds that these took."""
+    return _curves(rows, lambda row: row.cell.budget.total, lambda of: float(np.mean([row.seconds for row in of])))
+
+
+def _curves(rows: Iterable[Row], key: Any, x: Any) -> list[Curve]:
+    together: dict[tuple[str, str], dict[float, list[Row]]] = {}
+    for row in rows:
+        if row.ok:
+            together.setdefault((row.cell.method, row.cell.data), {}).setdefault(key(row), []).append(row)
+    return [
+        Curve(
+            method,
+            data,
+            np.array([x(by_x[at]) for at in sorted(by_x)]),
+            np.array([1 - np.mean([row.accuracy for row in by_x[at]]) for at in sorted(by_x)]),
+        )
+        for (method, data), by_x in together.items()
+    ]
+
+
+def draw_search(picture: SearchPicture) -> Any:
+    """Figure 1."""
+    figure, ((axes,),) = _panels(1, 1, size=5.5)
+    colours = axes.contourf(*picture.axes, picture.loss, levels=24, cmap="RdYlBu")
+    figure.colorbar(colours, ax=axes, label="validation loss")
+    for path, survived in zip(picture.paths, picture.survived, strict=True):
+        colour = "black" if survived else "dimgray"
+        axes.plot(*path.T, color=colour, linewidth=1.5 if survived else 0.7, marker=".", markersize=3)
+        axes.plot(*path[0], marker="*", color=colour, markersize=10 if survived else 6)
+    axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂", title="Candidates (★ after their first round) on the loss")
+    return figure
+
+
+def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
+    """Figures 3 and 5b: every candidate thin, the best so far bold."""
+    figure, panels = _panels(len(traces), 3)
+    for axes, (name, trace) in zip(panels.flat, traces.items(), strict=False):
+        for candidate in np.unique(trace.candidate):
+            own = trace.of(candidate)
+            axes.plot(own.until, own.validation, color=VALIDATION, linewidth=0.5, alpha=0.5)
+            axes.plot(own.until, own.test, color=TEST, linewidth=0.5, alpha=0.5)
+        best = trace.best
+        axes.plot(best.until, best.validation, color=VALIDATION, linewidth=2.5, label="validation")
+        axes.plot(best.until, best.test, color=TEST, linewidth=2.5, label="test")
+        axes.set_xscale("log", base=2)
+        axes.set(title=SHOWN.get(name, name), xlabel="units", ylabel="accuracy")
+    panels.flat[0].legend(loc="lower right")
+    figure.suptitle(title)
+    return figure
+
+
+def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = False) -> Any:
+    """Figures 4 and 5a: a panel per data set, a line per method."""
+    sets = list(dict.fromkeys(curve.data for curve in curves))
+    others = [curve.method for curve in curves if curve.method not in METHODS]
+    colours = {method: f"C{at % 10}" for at, method in enumerate([*METHODS, *dict.fromkeys(others)])}
+    figure, panels = _panels(len(sets), 3)
+    for axes, name in zip(panels.flat, sets, strict=False):
+        here = [curve for curve in curves if curve.data == name]
+        for curve in sorted(here, key=lambda curve: list(colours).index(curve.method)):
+            width = 2.5 if curve.method == REFERENCE else 1.2
+            axes.plot(curve.x, curve.y, color=colours[curve.method], linewidth=width, marker=".", label=curve.method)
+        if log_x:
+            axes.set_xscale("log")
+            axes.minorticks_off()
+        axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
+    panels.flat[0].legend(fontsize="small")
+    figure.suptitle(title)
+    return figure
+
+
+def draw_weights(weights: Mapping[str, Array]) -> Any:
+    """Figure 6: weights of the given features beside those of the noise, as shares of the largest mean.
+
+    The second half of each array belongs to columns of noise.
+    """
+    figure, ((axes,),) = _panels(1, 1, size=5.5)
+    for at, (_name, a) in enumerate(weights.items()):
+        given, noise = np.split(a / a.max(), 2)
+        for half, (values, colour) in enumerate(((given, VALIDATION), (noise, TEST))):
+            axes.boxplot(
+                values,
+                positions=[3 * at + half],
+                widths=0.8,
+                patch_artist=True,
+                boxprops={"facecolor": colour, "alpha": 0.5},
+                medianprops={"color": "black"},
+                flierprops={"markersize": 2},
+            )
+    axes.set_xticks([3 * at + 0.5 for at in range(len(weights))], [SHOWN.get(name, name) for name in weights])
+    axes.set(ylabel="mean weight a, largest = 1", title="Weights: given features (blue), columns of noise (red)")
+    return figure
+
+
+def mean_weights(traces: Iterable[Trace]) -> Array:
+    """Over searches, each brought to a sum of one first: only ratios between weights of one search mean something."""
+    return np.asarray(np.mean([trace.weights / trace.weights.sum() for trace in traces], axis=0))
+
+
+def save(figure: Any, path: Path) -> None:
+    """As SVG, the same on every run."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}), whole_file(path) as file:
+        figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
+
+
+def _panels(count: int, columns: int, size: float = 3.6) -> tuple[Any, Any]:
+    """A figure that belongs to no window, and a grid of axes, of which the last may stay empty."""
+    from matplotlib.figure import Figure
+
+    columns = max(1, min(columns, count))
+    rows = -(-count // columns)
+    figure = Figure(figsize=(size * columns, 0.85 * size * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axes in panels.flat[count:]:
+        axes.set_axis_off()
+    return figure, panels

@@ -1,0 +1,108 @@
+"""Name → how to make the method with a budget. A method of one's own takes one file (docs/reproduction.md).
+
+A method is called with a budget and a seed and returns an estimator that has not been fitted. It needs
+`fit(X, y)`, y with −1 where unlabelled, and afterwards `transduction_`. `search_results_`, where it has one, tells the
+validation accuracy (`accuracy` where `selected`), and `stop_reason_` whether it was interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pglearn
+from pglearn.errors import InputError
+
+
+@dataclass(frozen=True)
+class Budget:
+    """B units for each of T candidates, so B·T in all; a unit is a number of steps, or of seconds if given."""
+
+    units: int
+    candidates: int
+    unit_steps: int = 1
+    unit_seconds: float | None = None
+
+    @property
+    def total(self) -> int:
+        """B·T: what a method that runs no candidates side by side may use."""
+        return self.units * self.candidates
+
+    def __str__(self) -> str:
+        unit = f"{self.unit_steps} step{'s' * (self.unit_steps > 1)}"
+        if self.unit_seconds is not None:
+            unit = f"{self.unit_seconds:g} s"
+        return f"B = {self.units}, T = {self.candidates}, unit {unit}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As the estimators of pglearn take them."""
+        return {
+            "budget": self.units,
+            "n_candidates": self.candidates,
+            "unit_steps": self.unit_steps,
+            "unit_seconds": self.unit_seconds,
+        }
+
+
+Method: TypeAlias = Callable[[Budget, int], Any]
+
+REFERENCE = "PG-learn"
+"""The method that the others are tested against."""
+
+
+def _paper(budget: Budget, seed: int) -> Any:
+    return pglearn.PGLearnClassifier.paper(engine="cpu", random_state=seed, **budget.parameters)
+
+
+def _default(budget: Budget, seed: int) -> Any:
+    return pglearn.PGLearnClassifier(engine="cpu", random_state=seed, **budget.parameters)
+
+
+def _baseline(name: str) -> Method:
+    """A baseline in the paper's setting: half of the labels held out, features as they are."""
+
+    def make(budget: Budget, seed: int) -> Any:
+        estimator = getattr(pglearn, name)
+        return estimator(validation="holdout", scale=False, random_state=seed, **budget.parameters)
+
+    return make
+
+
+METHODS: dict[str, Method] = {
+    REFERENCE: _paper,
+    "PG-learn (default)": _default,
+    "MinEnt": _baseline("MinEntClassifier"),
+    "IDML": _baseline("IDMLClassifier"),
+    "AEW": _baseline("AEWClassifier"),
+    "Grid": _baseline("GridClassifier"),
+    "Rand_d": _baseline("RandClassifier"),
+}
+
+
+def methods_with(files: Sequence[Path] = ()) -> dict[str, Method]:
+    """The methods of the paper and those that the files define in a dict METHODS."""
+    found = dict(METHODS)
+    for path in files:
+        own = _methods_of(path)
+        if taken := sorted(set(own) & set(found)):
+            raise InputError(f"{path} defines {', '.join(taken)}, which there is already: take another name.")
+        found |= own
+    return found
+
+
+def _methods_of(path: Path) -> dict[str, Method]:
+    if not path.is_file():
+        raise InputError(f"There is no file {path}: --method-file takes a Python file that defines METHODS.")
+    spec = importlib.util.spec_from_file_location(f"pglearn_method_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no Python file: its name must end in .py.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    methods = getattr(module, "METHODS", None)
+    if not (isinstance(methods, dict) and methods and all(callable(make) for make in methods.values())):
+        raise InputError(f"{path} defines no dict METHODS of names and functions: docs/reproduction.md has an example.")
+    return {str(name): make for name, make in methods.items()}

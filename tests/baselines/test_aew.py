@@ -1,0 +1,130 @@
+"""AEW: the reconstruction error and its gradient against dense matrices and differences, and bounded memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pglearn.baselines import AEW, Clock, search
+from pglearn.baselines.aew import LocalGraph, local_scales, spread_to
+from pglearn.baselines.spread import Spread
+from pglearn.graph import k_nearest
+from pglearn.problem import Problem
+from tests import oracle
+from tests.baselines import dense
+from tests.problems import EXAMPLES, joined, partly_labelled, points
+
+ELL = np.array([0.7, 1.3, 0.0, 1.0, 0.4])
+
+
+def scales(X, k):
+    """The distance of each point to its 7th neighbour, or its k-th, by the book."""
+    D = np.sqrt(oracle.distances(X, np.ones(X.shape[1])))
+    return np.array([np.sort(np.delete(D[i], i))[min(7, k) - 1] for i in range(len(X))])
+
+
+@pytest.mark.parametrize("k", [3, 7, 9])
+def test_graph_is_the_one_written_out(k):
+    X = points(26, d=5)
+    problem = Problem.of(X, partly_labelled(26, 9))
+    local = LocalGraph.of(problem, k)
+    np.testing.assert_array_equal(joined(local.edges), oracle.neighbours(X, np.ones(5), k))
+    W = dense.local_weights(X, ELL, joined(local.edges), scales(X, k))
+    np.testing.assert_allclose(local.graph(ELL).W.toarray(), W, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_reconstruction_error_and_its_gradient_are_those_of_central_differences(name):
+    problem = EXAMPLES[name].problem()
+    local = LocalGraph.of(problem, 4)
+    edges = joined(local.edges)
+    s = local_scales(problem.X, k_nearest(problem.X - problem.centre, 4))
+
+    def g(ell):
+        return dense.reconstruction(problem.X, ell, edges, s)
+
+    point = local.evaluated(ELL)
+    expected = oracle.central_differences(g, ELL, 1e-5)
+    assert point.g == pytest.approx(g(ELL), rel=1e-10)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(point.dg_dx, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_duplicates_have_the_smallest_scale_that_is_not_zero():
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [3.0], [6.0]])
+    neighbours = np.array([[1, 2], [0, 2], [0, 1], [0, 4], [3, 5], [4, 3]])
+    np.testing.assert_array_equal(local_scales(X, neighbours), [2, 2, 2, 2, 3, 5])
+    assert local_scales(np.zeros((4, 1)), np.array([[1, 2], [0, 2], [0, 1], [0, 1]])).tolist() == [1, 1, 1, 1]
+
+
+def test_every_k_is_tried_once_and_the_error_falls():
+    problem = Problem.of(points(60, d=5), partly_labelled(60, 15))
+    method, clock = AEW((3, 8), Spread(0.9)), Clock(10_000)
+    found = search(method, problem, clock)
+    assert found.reason == "finished"
+    assert [record.k for record in found.records] == [3, 8, 5, 4, 6, 7]
+    assert clock.evaluations == sum(record.step + 1 for record in found.records)
+    for record in found.records:
+        assert record.loss < LocalGraph.of(problem, record.k).evaluated(np.ones(5)).g
+
+
+def test_labels_are_not_looked_at():
+    X, y = points(60, d=5), partly_labelled(60, 15)
+    other = np.where(y >= 0, (y + np.arange(60)) % 3, -1)
+    learned = [next(AEW((6, 6), Spread(0.9)).trials(Problem.of(X, labels), Clock(1000))).a for labels in (y, other)]
+    np.testing.assert_array_equal(*learned)
+
+
+def test_a_descent_that_the_budget_cuts_short_is_judged_where_it_stands():
+    problem = Problem.of(points(60, d=5), partly_labelled(60, 15))
+    clock = Clock(3)
+    found = search(AEW((3, 8), Spread(0.9)), problem, clock)
+    assert clock.evaluations == 3
+    assert len(found.records) == 1
+    assert 0 <= found.best.accuracy <= 1
+
+
+def test_the_answer_spreads_all_labels_over_the_learned_graph():
+    problem = Problem.of(points(30, d=5), partly_labelled(30, 12), validation="holdout")
+    method = AEW((5, 5), Spread(0.9))
+    trial = next(method.trials(problem, Clock(1000)))
+    graph, solution = method.answer(problem, trial)
+    W = dense.local_weights(problem.X, np.sqrt(trial.a), joined(graph.edges), scales(problem.X, 5))
+    np.testing.assert_allclose(solution.F, oracle.lgc(oracle.normalised(W), problem.sources(), 0.9), atol=1e-8)
+
+
+def test_new_rows_are_weighted_with_local_scales():
+    X, F = points(25, d=5), np.random.default_rng(0).dirichlet(np.ones(3), size=25)
+    new = points(4, d=5, seed=3) + 0.1
+    found = spread_to(new, X, ELL**2, 8, F)
+    s = scales(X, 8)
+    for row, x in zip(found, new, strict=True):
+        distance = np.sqrt(((X - x) ** 2).sum(axis=1))
+        near = np.argsort(distance)[:8]
+        w = np.exp(-(((X[near] - x) ** 2) @ ELL**2) / (distance[near[6]] * s[near]))
+        np.testing.assert_allclose(row, w @ F[near] / w.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 2048), (1000, 1600)])
+def test_memory_is_bounded(n, d):
+    """Peak resident size of a process that fits noisy-Yale-shaped data, less what importing costs. One n × n × d array
+    would be 1.7 GB or 12.8 GB."""
+    code = f"""
+import resource, numpy as np
+from pglearn import AEWClassifier
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+rng = np.random.default_rng(0)
+y = np.arange({n}) % 5
+X = rng.random(({n}, {d})) + 0.2 * rng.random((5, {d}))[y]
+shown = np.where(np.arange({n}) < {n} // 10, y, -1)
+before = peak()
+model = AEWClassifier(budget=2, k_range=(20, 20)).fit(X, shown)
+print(peak() - before, (model.transduction_ == y).mean())
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    megabytes, accuracy = map(float, run.stdout.split())
+    assert megabytes < 250
+    assert accuracy > 0.5

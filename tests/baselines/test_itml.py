@@ -1,0 +1,78 @@
+"""Diagonal ITML: the conditions that hold at its minimum, and the minimum itself by a general solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from pglearn.baselines.itml import Pairs, learned_metric
+
+
+def divergence(x, y):
+    return np.sum(x / y - np.log(x / y) - 1)
+
+
+def pairs(n=12, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    z2 = rng.exponential(size=(n, d))
+    similar = np.arange(n) % 2 == 0
+    return Pairs(z2, similar, np.where(similar, 1.0, 6.0))
+
+
+@pytest.mark.parametrize("gamma", [0.2, 1.0, 10.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_conditions_of_a_minimum_hold(gamma, seed):
+    given, prior = pairs(seed=seed), np.array([1.0, 0.5, 2.0, 1.5])
+    found = learned_metric(given, prior, gamma, enough=1e-10, rounds=5000)
+    sign = np.where(given.similar, 1, -1)
+    slack = sign * (given.z2 @ found.a - found.bounds)
+    assert (found.a > 0).all()
+    assert (found.duals >= 0).all()
+    np.testing.assert_allclose(1 / found.a, 1 / prior + (sign * found.duals) @ given.z2, rtol=1e-8)
+    np.testing.assert_allclose(1 / found.bounds, 1 / given.bound - sign * found.duals / gamma, rtol=1e-8)
+    assert (slack <= 1e-6).all(), "every pair keeps to its bound"
+    np.testing.assert_allclose(found.duals * slack, 0, atol=1e-6)
+    assert (found.duals > 0).any()
+
+
+def test_a_general_solver_finds_no_better_metric():
+    given, prior, gamma = pairs(), np.array([1.0, 0.5, 2.0, 1.5]), 1.0
+    sign = np.where(given.similar, 1, -1)
+
+    def objective(x):
+        return divergence(x[:4], prior) + gamma * divergence(x[4:], given.bound)
+
+    direct = minimize(
+        objective,
+        np.concatenate([prior, given.z2 @ prior]),
+        method="SLSQP",
+        bounds=[(1e-6, None)] * 16,
+        constraints={"type": "ineq", "fun": lambda x: sign * (x[4:] - given.z2 @ x[:4])},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    assert direct.success
+    found = learned_metric(given, prior, gamma, enough=1e-10, rounds=5000)
+    np.testing.assert_allclose(found.a, direct.x[:4], rtol=1e-4)
+    assert objective(np.concatenate([found.a, found.bounds])) == pytest.approx(direct.fun, rel=1e-6)
+
+
+def test_pairs_that_keep_to_their_bounds_leave_the_prior_alone():
+    given = Pairs(np.ones((2, 3)), np.array([True, False]), np.array([4.0, 2.0]))
+    np.testing.assert_array_equal(learned_metric(given, np.ones(3)).a, 1)
+
+
+def test_a_pair_at_the_same_point_is_no_constraint():
+    given = Pairs(np.array([[0.0, 0.0], [4.0, 1.0]]), np.array([False, True]), np.array([6.0, 1.0]))
+    alone = Pairs(given.z2[1:], given.similar[1:], given.bound[1:])
+    np.testing.assert_array_equal(learned_metric(given, np.ones(2)).a, learned_metric(alone, np.ones(2)).a)
+
+
+def test_a_feature_that_tells_classes_apart_gains():
+    rng = np.random.default_rng(0)
+    classes = np.arange(30) % 2
+    X = np.column_stack([classes + 0.1 * rng.normal(size=30), rng.normal(size=30)])
+    i, j = np.triu_indices(30, 1)
+    z2, similar = (X[i] - X[j]) ** 2, classes[i] == classes[j]
+    a = learned_metric(Pairs(z2, similar, np.where(similar, *np.percentile(z2.sum(axis=1), [5, 95]))), np.ones(2)).a
+    assert a[0] > 3 * a[1]

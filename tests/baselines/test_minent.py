@@ -1,0 +1,132 @@
+"""MinEnt: the harmonic solution, its entropy and the gradient of that, against dense matrices and differences."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from pglearn.baselines import Clock, MinEnt
+from pglearn.baselines.harmonic import Harmonic
+from pglearn.baselines.minent import EPSILONS, evaluated
+from pglearn.graph import weighted_graph
+from pglearn.problem import VALIDATIONS, Problem
+from tests import oracle
+from tests.baselines import dense
+from tests.problems import EXAMPLES, joined, partly_labelled, points
+
+SIGMA = np.array([1.2, 2.0, 3.0, 1.7, 0.9])
+epsilons = pytest.mark.parametrize("epsilon", EPSILONS)
+examples = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def solution(name, epsilon=0.1, sigma=SIGMA):
+    example = EXAMPLES[name]
+    problem = example.problem()
+    graph = weighted_graph(problem.X, sigma**-2, example.k)
+    return Harmonic(graph, epsilon, problem.labelled, problem.Y), problem, joined(graph.edges)
+
+
+@examples
+@epsilons
+def test_the_solution_is_that_of_the_matrix_written_out(name, epsilon):
+    found, problem, edges = solution(name, epsilon)
+    W = oracle.weights(problem.X, SIGMA**-2, edges)
+    np.testing.assert_allclose(found.F, dense.harmonic(W, problem.labelled, problem.Y, epsilon), atol=1e-12)
+    np.testing.assert_allclose(found.F.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_rank_one_term_is_solved_for_without_being_formed(transposed):
+    found, problem, edges = solution("loo")
+    n, u = len(problem.X), found.unlabelled
+    T = dense.transitions(oracle.weights(problem.X, SIGMA**-2, edges))
+    M = np.eye(len(u)) - (0.9 * T + 0.1 / n)[np.ix_(u, u)]
+    R = np.random.default_rng(0).normal(size=(len(u), 4))
+    expected = np.linalg.solve(M.T if transposed else M, R)
+    np.testing.assert_allclose(found.solve(R, transposed), expected, rtol=1e-9)
+    assert np.abs(M - M.T).max() > 0.01, "not symmetric: the two are not the same"
+
+
+@examples
+def test_hiding_a_fold_is_solving_without_its_labels(name):
+    found, problem, edges = solution(name)
+    hidden = found.hidden(problem.fold)
+    W = oracle.weights(problem.X, SIGMA**-2, edges)
+    for fold in np.unique(problem.fold):
+        inside = problem.fold == fold
+        without = dense.harmonic(W, problem.labelled[~inside], problem.Y[~inside], 0.1)
+        np.testing.assert_allclose(hidden[inside], without[problem.labelled[inside]], atol=1e-10)
+
+
+@examples
+@epsilons
+def test_entropy_and_its_gradient_are_those_of_central_differences(name, epsilon):
+    example = EXAMPLES[name]
+    problem = example.problem()
+    point = evaluated(problem, example.k, SIGMA, epsilon)
+    edges = joined(weighted_graph(problem.X, SIGMA**-2, example.k).edges)
+    shown = problem.shown
+
+    def H(sigma):
+        return dense.minent(problem.X, sigma, edges, problem.labelled[shown], problem.Y[shown], epsilon)
+
+    expected = oracle.central_differences(H, SIGMA, 1e-5)
+    assert point.g == pytest.approx(H(SIGMA), rel=1e-10)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(point.dg_dx, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_a_point_is_judged_on_labels_that_did_not_answer(validation):
+    problem = Problem.of(points(30), partly_labelled(30, 12), validation=validation)
+    sigma = np.full(4, 1.5)
+    W = oracle.weights(problem.X, sigma**-2, joined(weighted_graph(problem.X, sigma**-2, 5).edges))
+    shown = problem.shown
+    f = dense.harmonic(W, problem.labelled[shown], problem.Y[shown], 0.05)
+    masses = np.delete(f, problem.labelled[shown], axis=0).sum(axis=0)
+    right = []
+    for v in np.flatnonzero(problem.scored):
+        others = problem.fold != problem.fold[v]
+        f = dense.harmonic(W, problem.labelled[others], problem.Y[others], 0.05)
+        right.append((f[problem.labelled[v]] / masses).argmax() == problem.codes[v])
+    assert evaluated(problem, 5, sigma, 0.05).accuracy == np.mean(right)
+
+
+def test_a_table_without_unlabelled_rows_has_no_entropy():
+    problem = Problem.of(points(20), partly_labelled(20, 20))
+    point = evaluated(problem, 4, np.full(4, 1.5), 0.05)
+    assert point.g == 0
+    assert not point.dg_dx.any()
+    assert 0 < point.accuracy <= 1
+
+
+def test_descents_start_from_one_bandwidth_for_all_and_lower_the_entropy():
+    problem = Problem.of(points(60), partly_labelled(60, 12))
+    method = MinEnt((4, 9), (0.5, 5.0), seed=0)
+    clock = Clock(1000)
+    trials = list(islice(method.trials(problem, clock), 200))
+    assert clock.evaluations == 200
+    starts = [trial for trial in trials if trial.step == 0]
+    assert len(starts) > 3
+    assert len({(trial.k, *trial.settings.values()) for trial in starts}) == len(starts)
+    for start in starts:
+        assert np.ptp(start.a) == 0
+        assert 0.5 <= start.a[0] ** -0.5 <= 5.0
+        assert start.settings["epsilon"] in EPSILONS
+    first = [trial.loss for trial in trials if trial.candidate == 0]
+    assert min(first) < first[0]
+    assert max(np.ptp(trial.a) for trial in trials) > 0, "then every feature has its own"
+
+
+def test_the_answer_has_all_labels_clamped():
+    problem = Problem.of(points(40), partly_labelled(40, 12), validation="holdout")
+    method = MinEnt((4, 9), (0.5, 5.0), seed=0)
+    trial = next(method.trials(problem, Clock(1)))
+    graph, found = method.answer(problem, trial)
+    np.testing.assert_array_equal(found.F[problem.labelled], problem.Y)
+    W = oracle.weights(problem.X, trial.a, joined(graph.edges))
+    expected = dense.harmonic(W, problem.labelled, problem.Y, trial.settings["epsilon"])
+    expected /= np.delete(expected, problem.labelled, axis=0).sum(axis=0)
+    np.testing.assert_allclose(found.F, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)

@@ -1,0 +1,94 @@
+"""The clock of the baselines, and what a search tells."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from pglearn.baselines import Clock, Trial, search
+from pglearn.baselines.trials import log_uniform
+
+
+@dataclass
+class Script:
+    """A method that says what it is told to say."""
+
+    accuracies: list[float]
+    pause: float = 0.0
+    asked: list[int] = field(default_factory=list)
+    name: str = "script"
+
+    def trials(self, problem, clock):
+        for number, accuracy in enumerate(self.accuracies):
+            time.sleep(self.pause)
+            self.asked.append(number)
+            clock.tick()
+            yield Trial(number, 0, 5, np.ones(2), accuracy)
+
+    def answer(self, problem, trial):
+        raise NotImplementedError
+
+
+def test_a_unit_is_so_many_evaluations():
+    script = Script([0.5] * 100)
+    found = search(script, None, Clock(units=4, unit_steps=3))
+    assert len(script.asked) == len(found.records) == 12
+    assert found.records[-1].spent == 4
+    assert found.reason == "finished"
+
+
+def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_most():
+    begun = time.monotonic()
+    found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=2, unit_seconds=0.1))
+    assert 0.2 <= time.monotonic() - begun < 0.4
+    assert found.reason == "finished"
+    assert 2 <= len(found.records) <= 11
+    assert found.records[-1].spent == 2
+
+
+def test_out_of_time_before_the_budget_ends():
+    found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=1000, max_time=0.1))
+    assert found.reason == "out of time"
+    assert len(found.records) <= 6
+
+
+@pytest.mark.parametrize("clock", [Clock(1, max_time=1e-9), Clock(1, unit_seconds=1e-9)])
+def test_one_trial_is_made_whatever_the_time(clock):
+    assert search(Script([0.25, 0.5]), None, clock).best.accuracy == 0.25
+
+
+def test_an_interrupt_ends_it_with_the_best_so_far():
+    clock = Clock(100)
+    found = search(
+        Script([0.1, 0.9, 0.2, 1.0]), None, clock, [lambda event: event.get("candidate") == 2 and clock.stop()]
+    )
+    assert found.reason == "interrupted"
+    assert found.best.candidate == 1
+
+
+def test_the_first_of_the_best_wins():
+    assert search(Script([0.1, 0.9, 0.3, 0.9]), None, Clock(100)).best.candidate == 1
+
+
+def test_a_method_with_nothing_more_to_try_ends_the_search():
+    found = search(Script([0.1, 0.2]), None, Clock(100))
+    assert found.reason == "finished"
+    assert len(found.records) == 2
+
+
+def test_events():
+    events = []
+    search(Script([0.1, 0.2]), None, Clock(2), [events.append], points=7)
+    assert [event["event"] for event in events] == ["search_started", "trial_ended", "trial_ended", "search_ended"]
+    assert (events[0]["method"], events[0]["budget"], events[0]["points"]) == ("script", 2, 7)
+    assert [event["spent"] for event in events[1:3]] == [1, 2]
+    assert (events[3]["best"], events[3]["accuracy"], events[3]["reason"]) == (1, 0.2, "finished")
+
+
+def test_scales_are_as_likely_in_any_octave():
+    rng = np.random.default_rng(0)
+    drawn = np.array([log_uniform(rng, 1.0, 16.0) for _ in range(2000)])
+    np.testing.assert_allclose(np.histogram(np.log2(drawn), 4, (0, 4))[0] / 2000, 0.25, atol=0.04)

@@ -1,0 +1,110 @@
+"""The entropy of the rows without a label: as a loss, and on LGC in PG-learn's own loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests import oracle
+from tests.baselines import dense
+from tests.problems import EXAMPLES, joined, partly_labelled, points
+
+import pglearn
+from pglearn.engine import Configuration, CPUEngine, chosen_engine
+from pglearn.errors import InputError
+from pglearn.loss import Entropy, Log, Yardstick
+from pglearn.problem import VALIDATIONS, Problem
+from pglearn.propagation import LGC
+
+NOBODY = np.empty(0, dtype=int)
+examples = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def test_value_and_gradient_are_the_equations():
+    S = np.random.default_rng(0).dirichlet(np.ones(4), size=9)
+    g, dg_dS = Entropy()(S, NOBODY)
+    assert g == pytest.approx(dense.entropy(S), rel=1e-12)
+    expected = oracle.central_differences(lambda flat: Entropy()(flat.reshape(S.shape), NOBODY)[0], S.ravel(), 1e-7)
+    np.testing.assert_allclose(dg_dS.ravel(), expected, atol=1e-5)
+
+
+def test_certain_rows_have_no_entropy_and_no_nan():
+    g, dg_dS = Entropy()(np.eye(3), NOBODY)
+    assert g == 0
+    assert np.isfinite(dg_dS).all()
+
+
+def test_no_rows_have_no_entropy():
+    g, dg_dS = Entropy()(np.empty((0, 3)), NOBODY)
+    assert g == 0
+    assert dg_dS.shape == (0, 3)
+
+
+def test_chance_is_the_entropy_of_uniform_rows():
+    yardstick = Yardstick.of(Entropy(), np.arange(6) % 3, 3)
+    assert (yardstick.perfect, yardstick.chance) == pytest.approx((0, np.log(3)))
+
+
+def objective(problem, edges, mu):
+    shown = problem.shown
+    labelled, Y = problem.labelled[shown], problem.Y[shown]
+    return lambda a: dense.lgc_entropy(problem.X, a, edges, labelled, Y, mu)
+
+
+@examples
+@pytest.mark.parametrize("solver", ["auto", "cholesky"])  # the others leave rows out that are barely reached
+def test_engine_gradient_is_that_of_central_differences(name, solver):
+    example = EXAMPLES[name]
+    problem, configuration = example.problem(), Configuration(example.k, example.a)
+    engine = CPUEngine(Entropy(), LGC(0.99, solver))
+    H = objective(problem, joined(engine.graph(problem, configuration).edges), 0.99)
+    (found,) = engine.value_and_gradient(problem, [configuration])
+    expected = oracle.central_differences(H, example.a, 1e-5)
+    assert found.loss == pytest.approx(H(example.a), rel=1e-8)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(found.dg_da, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_accuracy_is_still_that_on_the_hidden_labels(validation):
+    problem = Problem.of(points(30), partly_labelled(30, 12), validation=validation)
+    configuration = Configuration(5, np.full(4, 0.3))
+    engines = CPUEngine(Entropy()), CPUEngine(Log())
+    (by_entropy,), (by_log,) = (engine.value_and_gradient(problem, [configuration]) for engine in engines)
+    assert by_entropy.accuracy == by_log.accuracy
+    assert by_entropy.loss != by_log.loss
+
+
+def test_only_holdout_keeps_labels_from_a_method_that_hides_none():
+    y = partly_labelled(30, 12)
+    shown = {name: Problem.of(points(30), y, validation=name).shown for name in VALIDATIONS}
+    assert len(shown["loo"]) == len(shown["kfold"]) == 12
+    holdout = Problem.of(points(30), y, validation="holdout")
+    np.testing.assert_array_equal(shown["holdout"], np.flatnonzero(~holdout.scored))
+    lonely = np.where(np.arange(30) == 12, 3, y)  # its only label is not scored, and not all there is to learn from
+    assert len(Problem.of(points(30), lonely, validation="loo").shown) == 13
+
+
+def test_loss_and_gradient_has_it():
+    X, y, a = points(30), partly_labelled(30, 12), np.full(4, 0.3)
+    g, dg_da = pglearn.loss_and_gradient(X, y, a=a, k=5, loss="entropy")
+    (expected,) = CPUEngine(Entropy(), LGC()).value_and_gradient(Problem.of(X, y), [Configuration(5, a)])
+    assert g == expected.loss
+    np.testing.assert_array_equal(dg_da, expected.dg_da)
+
+
+def test_the_torch_engine_is_refused_and_auto_takes_the_cpu(monkeypatch):
+    monkeypatch.setattr("pglearn.engine.choose.sees_cuda", lambda: True)
+    problem = Problem.of(points(30), partly_labelled(30, 12))
+    assert isinstance(chosen_engine("auto", Entropy(), LGC(), problem, 10**9), CPUEngine)
+    with pytest.raises(InputError, match="loss='entropy' is not known to the torch engine: use engine='cpu'"):
+        chosen_engine("torch", Entropy(), LGC(), problem, 1)
+
+
+def test_the_search_lowers_it():
+    X, y = points(60), partly_labelled(60, 12)
+    model = pglearn.PGLearnClassifier(
+        loss="entropy", budget=8, n_candidates=2, basis="raw", selection="best", random_state=0
+    ).fit(X, y)
+    first, (chosen,) = model.history_["step"] == 0, np.flatnonzero(model.search_results_["selected"])
+    at_the_start = model.history_["loss"][first & (model.history_["candidate"] == chosen)]
+    assert model.search_results_["loss"][chosen] < at_the_start - 0.01

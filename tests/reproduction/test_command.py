@@ -1,0 +1,178 @@
+"""`pglearn reproduce`, from a folder of data to tables and figures."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pglearn import cli
+from pglearn.reproduction import command, figures, methods
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
+SMALL = ["--sets", "umist", "yale", "--splits", "2", "--budget", "2", "--candidates", "2", "--quiet", "--jobs", "1"]
+
+
+@pytest.fixture
+def reproduce(folder, tmp_path):
+    def call(experiment, *arguments, small=True):
+        usual = ["--data", folder, "-o", tmp_path / "out", *(SMALL if small else [])]
+        given = ["reproduce", experiment, *usual, *arguments]
+        return cli.main([str(argument) for argument in given])
+
+    return call
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def test_all_seven_methods_through_table_2(reproduce, out, capsys):
+    assert reproduce("table2") == 0
+    rows = pd.read_csv(out / "rows.csv")
+    assert len(rows) == 2 * 2 * 7
+    assert set(rows["method"]) == set(methods.METHODS)
+    assert rows["accuracy"].between(0, 1).all()
+    assert rows["validation_accuracy"].between(0, 1).all()
+    assert (rows["seconds"] > 0).all()
+    assert rows["failure"].isna().all()
+    assert (rows["command"].str.startswith("pglearn reproduce table2 --data")).all()
+    printed = capsys.readouterr().out
+    assert "28 of 28 fits to do" in printed
+    assert "0.9321" in printed, "the paper's figure"
+    table = pd.read_csv(out / "table2.csv")
+    of_grid = rows[(rows["method"] == "Grid") & (rows["data"] == "yale")]["accuracy"].mean()
+    shown = table[(table["method"] == "Grid") & (table["group"] == "yale")]["ours"].item()
+    assert shown == pytest.approx(of_grid, abs=1e-6)
+    assert "| Yale | Grid | 0.6576▲ |" in (out / "table2.md").read_text()
+
+
+def test_a_run_that_was_stopped_goes_on(reproduce, out, capsys):
+    few = ("--methods", "PG-learn", "Grid", "Rand_d")
+    assert reproduce("table2", *few) == 0
+    whole = (out / "rows.csv").read_bytes()
+    (out / "rows.csv").write_bytes(whole[:-30])
+    capsys.readouterr()
+    assert reproduce("table2", *few) == 0
+    assert "1 of 12 fits to do" in capsys.readouterr().out
+    assert len((out / "rows.csv").read_bytes().splitlines()) == 1 + 12
+    assert reproduce("table2", *few) == 0
+    assert "0 of 12 fits to do" in capsys.readouterr().out
+
+
+def test_ctrl_c_says_how_to_go_on(reproduce, out, monkeypatch, capsys):
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", stopped)
+    assert reproduce("table2", "--methods", "Grid") == 130
+    assert "the same command goes on from there" in capsys.readouterr().out
+
+
+def test_table_3_has_ranks(reproduce, out):
+    assert reproduce("table3", "--methods", "PG-learn", "Grid", "--percents", "10", "50") == 0
+    table = pd.read_csv(out / "table3.csv")
+    assert table["group"].tolist() == ["10 %", "10 %", "50 %", "50 %"]
+    assert table["rank"].between(1, 2).all()
+    assert table["paper_rank"].tolist() == [1.20, 4.80, 1.50, 4.00]
+
+
+def test_table_4_gives_each_competitor_all_units(reproduce, out):
+    assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal") == 0
+    rows = pd.read_csv(out / "rows.csv")
+    assert set(rows["noise"]) == {"normal"}
+    assert (rows["budget"] * rows["candidates"]).eq(4).all()
+    assert set(pd.read_csv(out / "table4.csv")["noise"]) == {"normal"}
+
+
+def test_units_of_seconds(reproduce, out, capsys):
+    assert reproduce("table2", "--methods", "Grid", "--unit-seconds", "0.01") == 0
+    assert "Expected time: about 0 s, 1 at a time." in capsys.readouterr().out
+    assert (pd.read_csv(out / "rows.csv")["unit_seconds"] == 0.01).all()
+
+
+def test_the_expected_time_of_a_long_run_is_told_before_it(reproduce, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(command, "run", lambda cells, *rest, **options: asked.append((cells, capsys.readouterr().out)))
+    assert reproduce("table2", "--methods", "Grid", "--budget", "2000") == 0
+    ((cells, printed),) = asked
+    assert len(cells) == 4
+    assert re.search(r"Expected time: about .*, 1 at a time\.", printed)
+
+
+def test_a_quick_run_tells_what_the_full_one_would_take(reproduce, capsys):
+    assert reproduce("table2", "--quick", "--methods", *methods.METHODS, "--splits", "1") == 0
+    assert re.search(r"The full run \(B = 32, T = 8, .*\) would take about", capsys.readouterr().out)
+
+
+def test_no_run_shows_what_there_is(reproduce, out, capsys):
+    assert reproduce("table2", "--no-run") == 0
+    assert not (out / "rows.csv").exists()
+    assert "0.8234" in capsys.readouterr().out
+
+
+def test_a_fit_that_failed_is_told_and_the_exit_code_says_so(reproduce, tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text("def make(budget, seed):\n    raise ValueError('a degenerate metric')\nMETHODS = {'mine': make}\n")
+    assert reproduce("table2", "--method-file", path, "--methods", "mine") == 1
+    printed = capsys.readouterr().out
+    assert "mine on umist, 10 %, split 0 failed: ValueError: a degenerate metric" in printed
+    assert "4 fits failed; the same command tries them again." in printed
+
+
+def test_the_method_of_the_documentation_works(reproduce, tmp_path, out):
+    """docs/reproduction.md has it as a whole file: what stands there is what runs here."""
+    (example,) = re.findall(r"```python\n(# mine\.py\n.*?)```", DOCS.read_text(encoding="utf-8"), flags=re.DOTALL)
+    path = tmp_path / "mine.py"
+    path.write_text(example)
+    assert reproduce("table2", "--method-file", path, "--methods", "PG-learn", "LabelSpreading") == 0
+    table = pd.read_csv(out / "table2.csv")
+    assert table[(table["method"] == "LabelSpreading") & (table["group"] == "mean")]["ours"].item() > 0.5
+
+
+def test_all_figures(reproduce, out, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(figures, "search_picture", partial(figures.search_picture, points=30, resolution=3))
+    assert reproduce("figures", "--methods", "PG-learn", "Grid", "--percents", "10", "--splits", "1") == 0
+    drawn = sorted(path.name for path in (out / "figures").iterdir())
+    assert drawn == [f"figure{name}.svg" for name in ("1", "3", "4", "5a", "5b", "6")]
+    assert len(list((out / "traces").iterdir())) == 2 + 2, "each set without noise and with it"
+    rows = pd.read_csv(out / "rows.csv")
+    assert set(rows["budget"]) == {1, 2}, "over time"
+    before = {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()}
+    assert reproduce("figures", "--only", "5b", "6", "--splits", "1") == 0
+    assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options", "sentence"),
+    [
+        ("table2", ["--methods", "Grit"], "--methods Grit is not known: choose among PG-learn, "),
+        ("table2", ["--sets", "orl"], "--sets orl is not known: choose among coil, usps"),
+        ("table3", ["--percents", "15"], "--percents 15 is not known"),
+        ("table4", ["--noise", "pink"], "--noise pink is not known: choose among uniform, normal"),
+        ("figures", ["--only", "2"], "--only 2 is not known"),
+        ("table2", ["--candidates", "1"], "--candidates=1 must be a whole number of at least 2"),
+        ("table2", ["--splits", "11"], "there are 10 published splits"),
+        ("table2", ["--jobs", "0"], "--jobs=0 must be"),
+        ("table2", ["--unit-seconds", "-1"], "--unit-seconds=-1.0 must be above 0"),
+        ("table2", ["--percents", "10"], "--percents is for table3 and figures, not for table2"),
+        ("table3", ["--noise", "normal"], "--noise is for table4 and figures, not for table3"),
+        ("table4", ["--only", "1"], "--only is for figures, not for table4"),
+        ("figures", ["--no-run"], "--no-run is for table2 and table3 and table4, not for figures"),
+    ],
+)
+def test_options_that_are_no_good_cost_no_time(reproduce, out, capsys, experiment, options, sentence):
+    assert reproduce(experiment, *options, small=False) == 2
+    assert sentence in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_data_that_is_missing_is_a_sentence(reproduce, out, capsys):
+    assert reproduce("table2", "--sets", "coil", small=False) == 2
+    assert "github.com/LingxiaoShawn/PG-Learn" in capsys.readouterr().err
+    assert not out.exists()

@@ -1,0 +1,60 @@
+"""A search watched from outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pglearn.reproduction.methods import METHODS, Budget
+from pglearn.reproduction.rows import Cell
+from pglearn.reproduction.run import accuracy
+from pglearn.reproduction.traces import Trace, traced
+
+CELL = Cell("PG-learn", "tiny", 20, 1, "uniform", Budget(4, 4))
+
+
+@pytest.fixture
+def trace(data):
+    return traced(CELL, data)
+
+
+def test_every_candidate_of_every_round_has_an_entry(trace):
+    """T = 4 in the rounds that end at 1, 2 and 4; two of four are replaced after the first two."""
+    assert np.unique(trace.until, return_counts=True)[1].tolist() == [4, 4, 4]
+    assert np.unique(trace.until).tolist() == [1, 2, 4]
+    assert len(np.unique(trace.candidate)) == 8
+    assert len(trace.of(0).until) >= 1
+    assert trace.weights.shape == (6,)
+
+
+def test_the_best_at_the_end_is_what_the_fit_answers(trace, data):
+    model = METHODS["PG-learn"](CELL.budget, CELL.seed)
+    model.fit(data.features("uniform", 1), data.shown(20, 1))
+    best = trace.best
+    assert best.until.tolist() == [1, 2, 4]
+    assert best.test[-1] == accuracy(data, 20, 1, model.transduction_)
+    chosen = model.search_results_["selected"]
+    assert best.candidate[-1] == model.search_results_["candidate"][chosen]
+    assert best.validation[-1] == model.search_results_["accuracy"][chosen]
+    np.testing.assert_array_equal(trace.weights, model.feature_weights_)
+
+
+def test_the_best_has_the_lowest_loss_of_its_round():
+    trace = Trace(
+        candidate=np.array([0, 1, 0, 2]),
+        until=np.array([1.0, 1.0, 2.0, 2.0]),
+        loss=np.array([3.0, 2.0, 1.0, 4.0]),
+        validation=np.array([0.1, 0.2, 0.3, 0.4]),
+        test=np.array([0.5, 0.6, 0.7, 0.8]),
+        weights=np.ones(2),
+    )
+    assert trace.best.candidate.tolist() == [1, 0]
+    assert trace.best.test.tolist() == [0.6, 0.7]
+    assert trace.of(0).validation.tolist() == [0.1, 0.3]
+
+
+def test_a_trace_comes_back_from_its_file(trace, tmp_path):
+    trace.save(tmp_path / "trace.npz")
+    read = Trace.load(tmp_path / "trace.npz")
+    for name in ("candidate", "until", "loss", "validation", "test", "weights"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(trace, name))

@@ -1,0 +1,142 @@
+"""The paper's data sets: read, checked, and asked for in a way that helps."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pglearn import datasets
+from pglearn.datasets import load_benchmark, noisy
+from pglearn.errors import InputError
+from tests.reproduction import tiny
+
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+FOLDER = Path(os.environ.get("PGLEARN_DATA") or BESIDE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where yale.npz is a tiny file that the loader takes for the published one."""
+    content = tiny.arrays()
+    np.savez(tmp_path / "yale.npz", **content)
+    monkeypatch.setitem(datasets.PUBLISHED, "yale", tiny.published(content))
+    monkeypatch.delenv("PGLEARN_DATA", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", datasets.NAMES)
+def test_the_published_files_are_what_the_loader_expects(name):
+    if not (FOLDER / f"{name}.npz").is_file():
+        pytest.skip(f"{name}.npz is not here: set PGLEARN_DATA to the folder that holds it")
+    data, published = load_benchmark(name, FOLDER), datasets.PUBLISHED[name]
+    assert data.X.shape == (published.points, published.features)
+    assert data.X.dtype == np.float64
+    assert set(data.y) == set(range(published.classes))
+    for percent in datasets.PERCENTS:
+        for split in range(datasets.SPLITS):
+            train, valid = datasets.rows_of(data, percent, split)
+            assert not (train & valid).any()
+            assert abs(data.labelled(percent, split).mean() - percent / 100) < 0.02
+            assert set(data.y[data.labelled(percent, split)]) == set(data.y), "a label of every class"
+
+
+def test_a_folder_is_an_argument_or_the_environment(folder, monkeypatch):
+    by_argument = load_benchmark("yale", folder)
+    monkeypatch.setenv("PGLEARN_DATA", str(folder))
+    by_environment = load_benchmark("yale")
+    np.testing.assert_array_equal(by_argument.X, by_environment.X)
+    assert by_argument.size == "60×3"
+
+
+def test_no_folder_at_all(folder):
+    with pytest.raises(InputError, match="No folder of data is named: give one, or set PGLEARN_DATA") as error:
+        load_benchmark("coil")
+    assert "github.com/LingxiaoShawn/PG-Learn" in str(error.value)
+
+
+def test_a_file_that_is_missing_says_where_the_data_comes_from(folder):
+    with pytest.raises(InputError) as error:
+        load_benchmark("coil", folder)
+    for part in (
+        f"There is no {folder / 'coil.npz'}",
+        "olivier.chapelle.cc",
+        "datasets/coil",
+        "--data",
+        "PGLEARN_DATA",
+    ):
+        assert part in str(error.value)
+
+
+def test_a_name_that_is_not_known(folder):
+    with pytest.raises(InputError, match="name='orl' is not known: choose one of 'coil', 'usps'"):
+        load_benchmark("orl", folder)
+
+
+def test_a_file_that_is_cut_short(folder):
+    path = folder / "yale.npz"
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(InputError, match=r"yale.npz cannot be read as an .npz file .*: copy it again"):
+        load_benchmark("yale", folder)
+
+
+def test_a_file_of_another_size(folder):
+    content = tiny.arrays()
+    np.savez(folder / "yale.npz", **content | {"X": content["X"][:, :2]})
+    with pytest.raises(InputError, match="X of size 60×2, where 60×3 was published"):
+        load_benchmark("yale", folder)
+
+
+def test_a_file_that_lacks_splits(folder):
+    content = tiny.arrays()
+    del content["valid_30"]
+    np.savez(folder / "yale.npz", **content)
+    with pytest.raises(InputError, match="lacks the arrays valid_30"):
+        load_benchmark("yale", folder)
+
+
+def test_a_file_with_one_number_changed(folder):
+    content = tiny.arrays()
+    content["X"][5, 1] += 1e-6
+    np.savez(folder / "yale.npz", **content)
+    with pytest.raises(InputError, match="right sizes but not the published content"):
+        load_benchmark("yale", folder)
+
+
+def test_the_checksum_does_not_depend_on_compression(folder):
+    np.savez_compressed(folder / "yale.npz", **tiny.arrays())
+    assert load_benchmark("yale", folder).size == "60×3"
+
+
+def test_labels_shown_are_those_of_the_labelled_rows_alone():
+    data = tiny.benchmark()
+    shown = data.shown(10, 3)
+    labelled = data.labelled(10, 3)
+    assert (shown[labelled] == data.y[labelled]).all()
+    assert (shown[~labelled] == -1).all()
+
+
+@pytest.mark.parametrize(("percent", "split", "sentence"), [(15, 0, "no splits with 15 %"), (10, 10, "no split 10")])
+def test_a_split_that_is_not_there(percent, split, sentence):
+    with pytest.raises(InputError, match=sentence):
+        tiny.benchmark().labelled(percent, split)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_noise_doubles_the_columns_and_is_the_same_for_a_split(kind):
+    X = np.zeros((2000, 3))
+    wide = noisy(X, kind, 4)
+    assert wide.shape == (2000, 6)
+    np.testing.assert_array_equal(wide[:, :3], X)
+    np.testing.assert_array_equal(wide, noisy(X, kind, 4))
+    assert (wide[:, 3:] != noisy(X, kind, 5)[:, 3:]).all()
+    mean, deviation = {"uniform": (0.5, 12**-0.5), "normal": (0, 1)}[kind]
+    assert wide[:, 3:].mean() == pytest.approx(mean, abs=0.05)
+    assert wide[:, 3:].std() == pytest.approx(deviation, abs=0.05)
+
+
+def test_noise_of_another_kind():
+    with pytest.raises(InputError, match="noise='pink' is not known"):
+        tiny.benchmark().features("pink", 0)
