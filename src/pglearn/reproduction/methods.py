@@ -62,12 +62,16 @@ def _default(budget: Budget, seed: int) -> Any:
     return pglearn.PGLearnClassifier(engine="cpu", random_state=seed, **budget.parameters)
 
 
-def _baseline(name: str) -> Method:
+def _entropy(budget: Budget, seed: int) -> Any:
+    return pglearn.PGLearnClassifier.paper(loss="entropy", engine="cpu", random_state=seed, **budget.parameters)
+
+
+def _baseline(name: str, **settings: Any) -> Method:
     """A baseline in the paper's setting: half of the labels held out, features as they are."""
 
     def make(budget: Budget, seed: int) -> Any:
         estimator = getattr(pglearn, name)
-        return estimator(validation="holdout", scale=False, random_state=seed, **budget.parameters)
+        return estimator(validation="holdout", scale=False, random_state=seed, **settings, **budget.parameters)
 
     return make
 
@@ -76,10 +80,11 @@ METHODS: dict[str, Method] = {
     REFERENCE: _paper,
     "PG-learn (default)": _default,
     "MinEnt": _baseline("MinEntClassifier"),
+    "MinEnt (LGC)": _entropy,
     "IDML": _baseline("IDMLClassifier"),
     "AEW": _baseline("AEWClassifier"),
     "Grid": _baseline("GridClassifier"),
-    "Rand_d": _baseline("RandClassifier"),
+    "Rand_d": _baseline("RandClassifier", draw="weights"),
 }
 
 
