@@ -53,6 +53,13 @@ class Bar:
             case "search_started":
                 total = event["candidates"] * event["budget"]
                 self._progress.update(self._task, total=total, rounds=event["rounds"], engine=event["engine"])
+            case "search_resumed":
+                all_of = event["candidates"]
+                done = all_of * event["since"] + len(event["back"]) * (event["until"] - event["since"])
+                self._units, self._until = event["since"], event["until"] if event["back"] else event["since"]
+                self._progress.update(self._task, total=all_of * event["budget"], completed=done)
+                shown = min(event["round"] + 1, event["rounds"])
+                self._progress.update(self._task, round=shown, rounds=event["rounds"], engine=event["engine"])
             case "round_started":
                 self._units, self._until = self._until, event["until"]
                 self._progress.update(self._task, round=event["round"] + 1)

@@ -153,9 +153,11 @@ def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_an_error_of_a_task_is_raised_here(name):
-    with pytest.raises(ZeroDivisionError, match="a bug"), pool_of(Fails(), workers_for(name, 2)) as pool:
-        list(pool.run(ones(4), Stint(steps=1)))
+def test_a_candidate_that_raises_comes_back_with_its_failure(name):
+    with pool_of(Fails(), workers_for(name, 2)) as pool:
+        back = list(pool.run(ones(4), Stint(steps=1)))
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2, 3]
+    assert {candidate.failure for candidate in back} == {"ZeroDivisionError at step 0: a bug"}
 
 
 # What a worker sees and leaves behind
@@ -175,7 +177,7 @@ def test_the_temporary_folder_is_removed_afterwards(temporary):
 
 
 def test_the_temporary_folder_is_removed_after_an_error(temporary):
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(WorkerError, match="first failed with ZeroDivisionError at step 0: a bug"):
         searched(Fails(), workers_for("loky", 2))
     assert temporary() == []
 

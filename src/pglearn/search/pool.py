@@ -46,6 +46,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
     """A stint of some candidates, side by side, in whatever worker this is."""
+    candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the round began
     with handle.undisturbed(), one_thread():
         return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
 
