@@ -1,6 +1,6 @@
 """Does a search survive the death of its process? SIGKILL at random moments, then resume, then compare bit for bit.
 
-    python bench/kills.py                 # 20 kills of fits of COIL on two loky processes
+    python bench/kills.py                 # 20 kills of fits of 500×30 made-up points on two loky processes
     python bench/kills.py --kills 5 --jobs 1
     python bench/kills.py --quick         # 3 kills on small made-up data, in one process
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import Figure, data_folder, few_labels, hidden, load, machine, made_up, print_table
+from common import Figure, few_labels, hidden, machine, made_up, print_table
 from pglearn import PGLearnClassifier
 from pglearn.search import EventLog, read_events
 from pglearn.search import checkpoint as checkpoints
@@ -67,9 +67,9 @@ def run(options: argparse.Namespace, out: Path, kill_after: float | None = None)
     """When the search of a child began, after the child has ended; None if it was killed on the way."""
     out.mkdir(exist_ok=True)
     arguments = [f"--child={out}", f"--jobs={options.jobs}", *(["--quick"] if options.quick else [])]
-    if options.data is not None:
-        arguments.append(f"--data={options.data}")
-    with subprocess.Popen([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True) as child:
+    command = [sys.executable, __file__, *arguments]
+    complaints = None if kill_after is None else subprocess.DEVNULL  # loky's, about what the kill left behind
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as child:
         assert child.stdout is not None
         if not child.stdout.readline().startswith("search_"):
             raise SystemExit("the fit did not begin")
@@ -88,12 +88,8 @@ def run(options: argparse.Namespace, out: Path, kill_after: float | None = None)
 def fit(options: argparse.Namespace) -> None:
     checkpoints.EVERY = 0.2  # so that states within a round are gone on from too
     out = Path(options.child)
-    data = None if options.quick else load("coil", data_folder(options.data))
-    if data is None:
-        data = made_up(200, 10, 3)
-        labelled = few_labels(data.y, 0.1)
-    else:
-        labelled = data.labelled(10, 0)
+    data = made_up(200, 10, 3) if options.quick else made_up(500, 30, 4)
+    labelled = few_labels(data.y, 0.1)
     model = PGLearnClassifier(
         budget=8, n_candidates=8, n_jobs=options.jobs, random_state=0, checkpoint=out / "checkpoint"
     )
@@ -127,7 +123,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", help="folder of the published data sets")
+    parser.add_argument("--data", help="not needed: the data are made up")
     parser.add_argument("--quick", action="store_true", help="small made-up data, three kills")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -129,6 +129,9 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
         the answer depends on is refused; needs a whole number as `random_state`.
+    asynchronous : bool, default=False
+        Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
+        workers are much slower than others; the answer then depends on who was first (docs/failures.md).
 
     Attributes
     ----------
@@ -207,6 +210,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verbose: int = 0,
         max_time: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        asynchronous: bool = False,
     ) -> None:
         self.budget = budget
         self.unit_steps = unit_steps
@@ -230,6 +234,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.asynchronous = asynchronous
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -265,6 +270,7 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         second Ctrl-C stops as usual.
         """
         table, problem, search, task, workers = self._prepared(X, y)
+        search = replace(search, asynchronous=self._is_asynchronous(task))
         with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
@@ -364,6 +370,15 @@ class PGLearnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if engine.together is None:
             workers = Here()
         return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
+
+    def _is_asynchronous(self, task: Task) -> bool:
+        parameters.check_flag("asynchronous", self.asynchronous)
+        if self.asynchronous and task.engine.together is None:
+            raise InputError(
+                f"asynchronous=True is for workers that run a candidate each, and {task.engine.name} runs all at once: "
+                "leave it out, or use engine='cpu'."
+            )
+        return bool(self.asynchronous)
 
     def _opened_checkpoint(self, table: Table, problem: Problem, task: Task) -> AbstractContextManager[Checkpoint]:
         if self.checkpoint is None:

@@ -6,12 +6,11 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
 | search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
-|                      | rounds, candidates, configurations                                       |
-| search_resumed       | the same, and round, since (units), until (units), back (ids), seconds,  |
-|                      | best, loss, accuracy                                                     |
+|                      | rounds, milestones, asynchronous, candidates, configurations             |
+| search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
-| candidate_advanced   | candidate, k, basis, born, steps, loss, accuracy, converged, failure,    |
-|                      | history, seconds                                                         |
+| candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
+|                      | failure, history, seconds                                                |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |

@@ -6,8 +6,8 @@ again only what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Future, as_completed, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +23,10 @@ from pglearn.search.handle import Handle, InMemory, OnDisk
 from pglearn.search.workers import Workers, starting
 
 TRIES = 3
+DYING = (
+    f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
+    "use fewer of them (n_jobs=1) or a smaller table."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +112,48 @@ class Pool:
                 self._workers.broken(error)
             if not missing:
                 return
-        raise WorkerError(
-            f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
-            "use fewer of them (n_jobs=1) or a smaller table."
-        )
+        raise WorkerError(DYING)
+
+    def stream(self, work: Callable[[], tuple[Candidate, Stint] | None]) -> Iterator[Candidate]:
+        """Candidates as they come in, every worker that is free being given what `work` names next.
+
+        Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
+        """
+        under_way: dict[Future[list[Candidate]], tuple[Candidate, Stint]] = {}
+        again: list[tuple[Candidate, Stint]] = []
+        deaths = 0
+        while deaths < TRIES:
+            broken: RuntimeError | None = None
+            executor = self._workers.executor()
+            while broken is None and len(under_way) < self._workers.at_once:
+                if (item := again.pop(0) if again else work()) is None:
+                    break
+                candidate, stint = item
+                if executor is None:
+                    yield from run_task(self._task, self._handle, [candidate], stint)
+                    continue
+                try:
+                    with starting():
+                        under_way[executor.submit(run_task, self._task, self._handle, [candidate], stint)] = item
+                except RuntimeError as error:  # broken, or shut down
+                    again.append(item)
+                    broken = error
+            if not under_way and broken is None:
+                return
+            for future in wait(under_way, return_when=FIRST_COMPLETED if broken is None else ALL_COMPLETED).done:
+                item = under_way.pop(future)
+                try:
+                    back = future.result()
+                except BrokenExecutor as error:
+                    again.append(item)
+                    broken = error
+                    continue
+                deaths = 0
+                yield from back
+            if broken is not None and not under_way:  # the others of a dead executor come back in the next turn
+                self._workers.broken(broken)
+                deaths += 1
+        raise WorkerError(DYING)
 
     def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         size = self._task.engine.together or len(candidates)

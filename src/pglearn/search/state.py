@@ -29,10 +29,22 @@ class State:
     """Spent on the search so far."""
     events: int = 0
     """Told so far."""
+    rungs: tuple[int, ...] = ()
+    """Of an asynchronous search: the last round that each candidate has run, -1 for none. `round` is then how many
+    have begun."""
 
     @classmethod
-    def at_the_start(cls, draws: Draws, population: int) -> State:
-        return cls([draws.candidate(id) for id in range(population)])
+    def at_the_start(cls, draws: Draws, population: int, asynchronous: bool = False) -> State:
+        return cls([draws.candidate(id) for id in range(population)], rungs=(-1,) * (population * asynchronous))
+
+    def units(self, milestones: Sequence[float]) -> float:
+        """Of work that all candidates together have behind them."""
+        starts = [0.0, *milestones]
+        if self.rungs:
+            ran = zip(self.candidates, self.rungs, strict=True)
+            return sum(milestones[last] - candidate.born for candidate, last in ran if last >= 0)
+        done = starts[self.round] * len(self.alive)
+        return done + len(self.back) * (starts[self.round + 1] - starts[self.round] if self.back else 0.0)
 
     @property
     def alive(self) -> list[Candidate]:
@@ -57,6 +69,7 @@ class State:
             "back": np.array(sorted(self.back), dtype=np.int64),
             "seconds": np.array(self.seconds),
             "events": np.array(self.events),
+            "rungs": np.array(self.rungs, dtype=np.int64),
             "k": np.array([c.k for c in candidates]),
             "basis": np.array([c.basis for c in candidates]),
             "born": np.array([c.born for c in candidates]),
@@ -104,7 +117,8 @@ class State:
             for id in range(len(arrays["k"]))
         ]
         back = frozenset(int(id) for id in arrays["back"])
-        return cls(candidates, int(arrays["round"]), back, float(arrays["seconds"]), int(arrays["events"]))
+        seconds, events = float(arrays["seconds"]), int(arrays["events"])
+        return cls(candidates, int(arrays["round"]), back, seconds, events, tuple(arrays["rungs"].tolist()))
 
 
 def _parts(joined: Array, sizes: Array) -> Sequence[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ class Workers(Protocol):
     @property
     def share_memory(self) -> bool:
         """Whether its tasks see the objects of this process."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many tasks it runs at the same time."""
         ...
 
     def executor(self) -> Executor | None:
@@ -52,6 +58,7 @@ class Here:
     """This process, one task after another."""
 
     share_memory = True
+    at_once = 1
 
     def executor(self) -> None:
         return None
@@ -69,6 +76,8 @@ class Given:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.share_memory = isinstance(executor, ThreadPoolExecutor)
+        # The executors of Python and of loky have it; of another that does not say, all cores of this machine.
+        self.at_once = int(getattr(executor, "_max_workers", 0) or os.cpu_count() or 1)
 
     def executor(self) -> Executor:
         return self._executor
@@ -87,6 +96,7 @@ class Threads:
 
     def __init__(self, n: int) -> None:
         self._executor = ThreadPoolExecutor(n)
+        self.at_once = n
 
     def executor(self) -> Executor:
         return self._executor
@@ -108,7 +118,7 @@ class Loky:
     _executors: dict[int, Executor] = {}  # noqa: RUF012  one per number of processes, for all searches
 
     def __init__(self, n: int) -> None:
-        self._n = n
+        self._n = self.at_once = n
 
     def executor(self) -> Executor:
         if self._n not in self._executors:
