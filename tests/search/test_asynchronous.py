@@ -64,7 +64,7 @@ def test_the_first_to_come_up_is_the_best_of_those_back_so_far():
     assert ladder.rungs[:4] == [1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
+@pytest.mark.parametrize("name", ["serial", "threads"])
 def test_as_many_run_every_round_as_with_barriers(name):
     heard = []
     result = searched(AsNumbered(), name, listeners=[heard.append])
@@ -161,7 +161,7 @@ def test_max_time_and_stops_end_it_with_the_best_so_far():
     assert searched(AsNumbered(), "serial", max_time=1e-9).reason == "out of time"
 
 
-@pytest.mark.parametrize("number", [4, 11, 20, 30])
+@pytest.mark.parametrize("number", [4, 17, 30])
 def test_killed_and_resumed_it_runs_to_its_end_and_nothing_is_there_twice(tmp_path, monkeypatch, number):
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     folder, path = tmp_path / "checkpoint", tmp_path / "events.jsonl"

@@ -20,7 +20,7 @@ from pglearn.search.checkpoint import NOWHERE, Checkpoint
 from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.gradient import Stint
 from pglearn.search.ladder import Ladder
-from pglearn.search.pool import Pool
+from pglearn.search.pool import Pool, Work
 from pglearn.search.ranking import ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State
@@ -133,7 +133,7 @@ class Search:
         under_way: dict[int, tuple[Candidate, int]] = {}
         rounds, whole = state.round, True
 
-        def work() -> tuple[Candidate, Stint] | None:
+        def work() -> Work | None:
             nonlocal rounds
             drawn = len(ladder.candidates)
             if self._why_stop(pool, stints[0]) or (upcoming := ladder.next()) is None:
@@ -145,7 +145,7 @@ class Search:
             if candidate.id == drawn:
                 _tell_of_draw(candidate, emit)
             under_way[candidate.id] = candidate, round
-            return candidate, stints[round]
+            return [candidate], stints[round]
 
         for candidate in pool.stream(work):
             before, round = under_way.pop(candidate.id)
