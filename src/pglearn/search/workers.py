@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 from pglearn.errors import InputError, WorkerError
 
 IDLE_SECONDS = 30  # after which processes that no search uses end
+ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
 
 
 class Workers(Protocol):
@@ -112,7 +113,7 @@ class Loky:
     """joblib's robust processes. They outlast a search for a while, so that the next one need not start them again.
 
     The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us,
-    not by loky's own time-out for idle processes: loky does not notice the death of one that it started in place of
+    not by loky's own time-out for idle processes, but for those of a killed search: loky does not notice the death of one that it started in place of
     one that had timed out, and a search would wait for it forever.
     """
 
@@ -129,7 +130,7 @@ class Loky:
         if self._n not in self._executors:
             from joblib.externals.loky import ProcessPoolExecutor
 
-            self._executors[self._n] = ProcessPoolExecutor(self._n)
+            self._executors[self._n] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
         return self._executors[self._n]
 
     def broken(self, error: RuntimeError) -> None:
