@@ -112,9 +112,9 @@ class Threads:
 class Loky:
     """joblib's robust processes. They outlast a search for a while, so that the next one need not start them again.
 
-    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us,
-    not by loky's own time-out for idle processes, but for those of a killed search: loky does not notice the death of one that it started in place of
-    one that had timed out, and a search would wait for it forever.
+    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us.
+    loky's own time-out for idle processes is only for those of a killed search, and long: loky misses the death
+    of a process that it started in place of one that had timed out, and a search would wait for it forever.
     """
 
     share_memory = False
