@@ -177,6 +177,7 @@ def test_one_interrupt_ends_the_command_with_all_files_and_a_note(tmp_path, jobs
     assert "Traceback" not in err
     assert "Warning" not in err
     assert sorted(path.name for path in out.iterdir()) == [
+        "checkpoint",  # to go on from
         "events.jsonl",
         "feature_weights.csv",
         "model.npz",

@@ -17,8 +17,10 @@ from pglearn.errors import InputError, PGLearnError
 if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
     import pandas as pd
 
+    from pglearn.command_file import Command
     from pglearn.estimators.table_model import TableModel
     from pglearn.problem import Array
+    from pglearn.search import Event
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,11 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pglearn: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("pglearn: stopped by Ctrl-C before there was an answer.", file=sys.stderr)
+        print(f"pglearn: stopped by Ctrl-C before there was an answer.{_how_to_go_on(options)}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (head, say) has gone
         return 141
+
+
+def _how_to_go_on(options: argparse.Namespace) -> str:
+    from pglearn.command_file import FOLDER, NAME
+
+    output = getattr(options, "output", None)
+    begun = output is not None and (output / FOLDER / NAME).is_file()
+    return f" pglearn resume {output} goes on with the search." if begun else ""
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
@@ -66,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (fit, demo):
         _add_search_options(command)
+
+    resume = commands.add_parser("resume", help="go on with a search that was stopped or killed")
+    resume.add_argument("output", type=Path, help="the folder that `pglearn fit -o` or `pglearn demo` wrote to")
+    resume.add_argument("--table", type=Path, help="where the table is now, if it was moved")
+    resume.add_argument("--max-time", type=float, metavar="SECONDS", help="of the whole search, with what was used")
+    resume.add_argument("--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine")
+    resume.add_argument("--quiet", action="store_true", help="no progress bar")
+    resume.set_defaults(command=_resume)
 
     predict = commands.add_parser("predict", help="label the rows of a new table with a fitted model")
     predict.add_argument("model", type=Path, help="the folder that `pglearn fit -o` wrote, or its model.npz")
@@ -162,20 +180,44 @@ SEARCH_OPTIONS = (
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from pglearn.tables.read import read_table, split_target
-
-    features, labels = split_target(read_table(options.table, options.target), options.target)
-    _fit_and_report(features, labels, options.target, options)
+    _run(_command(options, options.table, options.target), options)
     return 0
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from pglearn import demo
-
-    digits = demo.Digits.load()
-    model = _fit_and_report(digits.features, digits.labels, "digit", options)
-    demo.show(digits, model)
+    _run(_command(options, None, None), options)
     return 0
+
+
+def _resume(options: argparse.Namespace) -> int:
+    from pglearn.command_file import Command
+
+    command = Command.read(options.output)
+    if command.table is None and options.table is not None:
+        raise InputError(f"{options.output} is of pglearn demo, which brings its own table: leave out --table.")
+    _run(command.with_changes(options.table, max_time=options.max_time, n_jobs=options.n_jobs), options)
+    return 0
+
+
+def _command(options: argparse.Namespace, table: Path | None, target: str | None) -> Command:
+    from pglearn.command_file import Command
+
+    given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
+    return Command(None if table is None else str(table.resolve()), target, given)
+
+
+def _run(command: Command, options: argparse.Namespace) -> None:
+    """The search of a command, begun or gone on with."""
+    from pglearn import demo
+    from pglearn.tables.read import read_table, split_target
+
+    if command.table is None or command.target is None:
+        digits = demo.Digits.load()
+        model = _fit_and_report(digits.features, digits.labels, "digit", command, options)
+        demo.show(digits, model)
+    else:
+        features, labels = split_target(read_table(Path(command.table), command.target), command.target)
+        _fit_and_report(features, labels, command.target, command, options)
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -204,29 +246,42 @@ def _reproduce(options: argparse.Namespace) -> int:
     return reproduce(options)
 
 
-def _fit_and_report(features: pd.DataFrame, labels: Array, target: str, options: argparse.Namespace) -> TableModel:
+def _fit_and_report(
+    features: pd.DataFrame, labels: Array, target: str, command: Command, options: argparse.Namespace
+) -> TableModel:
     """Fit, write the four files and print the summary."""
-    from pglearn import PGLearnClassifier
+    from pglearn import PGLearnClassifier, command_file
     from pglearn.estimators.table_model import TableModel
     from pglearn.files import writable_folder
     from pglearn.outputs import labelled_rows, write_table
     from pglearn.search import EventLog
     from pglearn.summary import FILES, print_summary
 
-    given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
+    given = dict(command.options)
     if "class_prior" in given:
         given["class_prior"] = _class_shares(given["class_prior"])
-    if options.engine != "torch":
+    if given.get("engine") != "torch":
         given.setdefault("n_jobs", -1)
-    classifier = PGLearnClassifier(verbose=not options.quiet, **given)
     folder = writable_folder(options.output, *FILES)
+    kept_in = folder / command_file.FOLDER
+    classifier = PGLearnClassifier(verbose=not options.quiet, checkpoint=kept_in, **given)
+
+    def on_first(event: Event) -> None:
+        if event["event"] == "search_started":  # not before: the folder may hold another search
+            command.write(folder)
+        if event["event"] == "search_resumed":
+            at = min(event["round"] + 1, event["rounds"])
+            print(f"pglearn: going on with round {at} of {event['rounds']} in {folder}.", file=sys.stderr)
+
     with EventLog(folder / "events.jsonl") as log, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The search was interrupted")  # the summary says it
-        model = TableModel.fitted(features, labels, target, classifier, listeners=(log,))
+        model = TableModel.fitted(features, labels, target, classifier, listeners=(on_first, log))
     weights = model.weights(features)
     rows = labelled_rows(model.classifier, labels)
     write_table(rows, folder / "predictions.csv")
     write_table(weights, folder / "feature_weights.csv")
     model.save(folder / "model.npz")
+    if classifier.stop_reason_ == "finished":
+        command_file.remove(folder)
     print_summary(model, rows, weights, folder)
     return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,16 @@ def check_whole(name: str, value: Any, least: int, meaning: str = "") -> None:
 def check_positive_or_none(name: str, value: Any) -> None:
     if value is not None and not (_is_number(value) and value > 0):
         raise InputError(f"{name}={value!r} must be above 0, or None.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r} must be True or False.")
+
+
+def check_folder(name: str, value: Any) -> None:
+    if not isinstance(value, (str, PathLike)):
+        raise InputError(f"{name}={value!r} must be the path of a folder, or None.")
 
 
 def whole_range(name: str, value: Any, least: int) -> tuple[int, int]:

@@ -72,21 +72,26 @@ class Bar:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task = progress.add_task("search", engine="", round=0, rounds="?", best="", total=None)
-        self._units = 0.0  # units of the rounds before this one
-        self._until = 0.0
+        self._units: list[float] = []  # that a candidate uses in each round
         self._loss = float("inf")
 
     def __call__(self, event: Event) -> None:
         match event["event"]:
-            case "search_started":
-                total = event["candidates"] * event["budget"]
-                self._progress.update(self._task, total=total, rounds=event["rounds"], engine=event["engine"])
+            case "search_started" | "search_resumed":
+                ends = event["milestones"]
+                self._units = [end - start for start, end in zip([0.0, *ends[:-1]], ends, strict=True)]
+                self._progress.update(
+                    self._task,
+                    total=event["candidates"] * event["budget"],
+                    completed=event.get("units", 0.0),
+                    rounds=event["rounds"],
+                    engine=event["engine"],
+                )
             case "round_started":
-                self._units, self._until = self._until, event["until"]
                 self._progress.update(self._task, round=event["round"] + 1)
             case "candidate_advanced":
                 if event["loss"] < self._loss:
                     self._loss = event["loss"]
                     best = f"best loss {event['loss']:.4g}"
                     self._progress.update(self._task, best=best)
-                self._progress.advance(self._task, self._until - self._units)
+                self._progress.advance(self._task, self._units[event["round"]])

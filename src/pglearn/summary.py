@@ -17,6 +17,7 @@ MOST_COLUMNS = 8
 SUGGESTIONS = 5
 DOUBTFUL = 0.5
 HIDDEN = {"loo": "each hidden in turn", "kfold": "one fold hidden at a time", "holdout": "one half hidden"}
+GOES_ON = {"interrupted": "", "out of time": " --max-time SECONDS"}
 
 FILES = {
     "predictions.csv": "a label for every row",
@@ -32,7 +33,10 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     for note in model.encoder.notes_:
         console.print(f"[yellow]note[/] {escape(note)}")
     if classifier.stop_reason_ != "finished":
-        console.print(f"[yellow]note[/] The search was {classifier.stop_reason_}: this is the best found so far.")
+        console.print(
+            f"[yellow]note[/] The search was {classifier.stop_reason_}: this is the best found so far. "
+            f"[bold]pglearn resume {escape(str(folder))}{GOES_ON[classifier.stop_reason_]}[/] goes on with it."
+        )
     counts = rows["source"].value_counts()
     console.print(
         f"Labelled [bold]{len(rows) - counts['given']}[/] rows from {counts['given']} given labels of "

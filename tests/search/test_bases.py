@@ -11,7 +11,7 @@ from tests.search.fakes import Scripted, serial_pool, worked_example
 
 from pglearn.search import Candidate, Schedule, Search
 from pglearn.search.candidate import Draws, Space
-from pglearn.search.pglearn import ranked, standing
+from pglearn.search.ranking import ranked, standing
 
 
 @dataclass(frozen=True)

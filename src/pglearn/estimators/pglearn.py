@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -37,13 +39,17 @@ from pglearn.parameters import choice
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Candidate, Draws, Space
+from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, Space
+from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
+
+# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
+FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
 SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
     "best": lambda result, survivors: result.ranked[:1],
@@ -125,7 +131,14 @@ class PGLearnClassifier(TableClassifier):
     verbose : int, default=0
         1 shows a progress bar.
     max_time : float, optional
-        Seconds after which the search ends with the best found so far.
+        Seconds after which the search ends with the best found so far; those before it was resumed count too.
+    checkpoint : str or path, optional
+        A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
+        there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
+        the answer depends on is refused; needs a whole number as `random_state`.
+    asynchronous : bool, default=False
+        Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
+        workers are much slower than others; the answer then depends on who was first (docs/failures.md).
 
     Attributes
     ----------
@@ -206,6 +219,8 @@ class PGLearnClassifier(TableClassifier):
         random_state: Any = None,
         verbose: int = 0,
         max_time: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        asynchronous: bool = False,
     ) -> None:
         self.budget = budget
         self.unit_steps = unit_steps
@@ -228,6 +243,8 @@ class PGLearnClassifier(TableClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.asynchronous = asynchronous
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -263,14 +280,17 @@ class PGLearnClassifier(TableClassifier):
         second Ctrl-C stops as usual.
         """
         table, problem, search, task, workers = self._prepared(X, y)
-        with first_interrupt() as interrupt:
+        search = replace(search, asynchronous=self._is_asynchronous(task))
+        with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                result = search.run(pool, (*shown, *listeners), engine=task.engine.name, **about(table.X, problem))
+                told = {"engine": task.engine.name, **about(table.X, problem)}
+                result = search.run(pool, (*shown, *listeners), checkpoint, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
+        _warn_of_failures(result.candidates)
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
@@ -346,6 +366,31 @@ class PGLearnClassifier(TableClassifier):
             workers = Here()
         return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
 
+    def _is_asynchronous(self, task: Task) -> bool:
+        parameters.check_flag("asynchronous", self.asynchronous)
+        if self.asynchronous and task.engine.together is None:
+            raise InputError(
+                f"asynchronous=True is for workers that run a candidate each, and {task.engine.name} runs all at once: "
+                "leave it out, or use engine='cpu'."
+            )
+        return bool(self.asynchronous)
+
+    def _opened_checkpoint(self, table: Table, problem: Problem, task: Task) -> AbstractContextManager[Checkpoint]:
+        if self.checkpoint is None:
+            return nullcontext(NOWHERE)
+        from pglearn import __version__
+
+        parameters.check_folder("checkpoint", self.checkpoint)
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, (int, np.integer)):
+            raise InputError(
+                f"checkpoint needs a whole number as random_state, and it is {self.random_state!r}: the search could "
+                "not go on with the same draws."
+            )
+        y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
+        chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
+        chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
+        return opened(Path(self.checkpoint), Identity({"X": {"X": table.X}, "y": y}, chosen))
+
     def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can."""
         name = "cpu" if isinstance(searched, CPUEngine) else "torch"
@@ -385,6 +430,7 @@ class PGLearnClassifier(TableClassifier):
         """All that prediction needs, without Python objects."""
         check_is_fitted(self)
         plain = {name: _plain(value) for name, value in self.get_params().items() if _is_plain(value)}
+        plain["checkpoint"] = None  # that of the search, not of the model
         prior = checked_prior(self.class_prior, self.classes_)
         plain["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
         names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
@@ -406,6 +452,16 @@ class PGLearnClassifier(TableClassifier):
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
+
+
+def _warn_of_failures(candidates: list[Candidate]) -> None:
+    raised = [c.failure for c in candidates if c.failure is not None and not c.failure.startswith(NOT_FINITE)]
+    if raised:
+        warnings.warn(
+            f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
+            "search_results_['failure'] has them all.",
+            stacklevel=3,
+        )
 
 
 def _is_plain(value: Any) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from pglearn.engine import Configuration, Evaluation
 from pglearn.problem import Array
+
+NOT_FINITE = "loss or gradient is not finite"
 
 
 @dataclass(eq=False)
@@ -33,6 +36,12 @@ class Candidate:
     failure: str | None = None
     history: list[tuple[int, float, float]] = field(default_factory=list)
     """(step, loss, accuracy) of every evaluation."""
+    seconds: float = 0.0
+    """Time of its worker that went into evaluations."""
+
+    def copy(self) -> Self:
+        """Another that can go on by itself. Arrays are replaced on the way, never written to: they can be shared."""
+        return replace(self, history=list(self.history))
 
     @property
     def started(self) -> bool:
@@ -56,7 +65,7 @@ class Candidate:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""
         g = float(evaluation.loss)
         if not (np.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
-            self.failure = f"loss or gradient is not finite at step {self.steps}"
+            self.failure = f"{NOT_FINITE} at step {self.steps}"
             return
         self.dg_da = evaluation.dg_da
         self.history.append((self.steps, g, evaluation.accuracy))

@@ -1,25 +1,30 @@
 """What happens during a search, as one stream of plain records that any number of listeners read.
 
-Every record has `event`, `time` (seconds since the epoch) and the fields below.
+Every record has `event`, `time` (seconds since the epoch), `number` (0, 1, 2, … in a search, over all processes that
+had a part in it) and the fields below. docs/events.md explains them, and what becomes of them when a search is resumed.
 
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
 | search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
-|                      | rounds, candidates, configurations                                       |
+|                      | rounds, milestones, asynchronous, candidates, configurations             |
+| search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
-| candidate_advanced   | candidate, k, basis, born, steps, loss, accuracy, converged, failure,    |
-|                      | history, a                                                               |
+| candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
+|                      | failure, history, seconds, a                                             |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |
+| checkpoint_written   | round, back (ids)                                                        |
+| checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
 rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends every trial.
 
 `basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
-the candidate's last record; `a`, an array, holds the weights of the best point it has seen, in its basis. Arrays are
-for listeners: the log leaves them out. A candidate that time did not suffice to look at has no record in that round.
+the candidate's last record, and `seconds` is the time of its worker that went into them; `a`, an array, holds the
+weights of the best point it has seen, in its basis. Arrays are for listeners: the log leaves them out. A candidate that
+time did not suffice to look at has no record in that round.
 """
 
 from __future__ import annotations
@@ -35,6 +40,9 @@ from typing import Any, Self, TextIO, TypeAlias
 
 import numpy as np
 
+from pglearn.errors import InputError
+from pglearn.files import whole_file
+
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
 
@@ -42,13 +50,15 @@ VERSION = 1
 
 
 class Stream:
-    """Sends every event to all listeners."""
+    """Sends every event to all listeners, and counts them, from where an earlier process stopped."""
 
-    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+    def __init__(self, listeners: Iterable[Listener] = (), told: int = 0) -> None:
         self._listeners = tuple(listeners)
+        self.told = told
 
     def __call__(self, event: str, **fields: Any) -> None:
-        record = {"event": event, "time": time.time(), **fields}
+        record = {"event": event, "time": time.time(), "number": self.told, **fields}
+        self.told += 1
         for listener in self._listeners:
             listener(record)
 
@@ -56,8 +66,9 @@ class Stream:
 class EventLog:
     """A listener that writes each event as one line of JSON, complete when it is there.
 
-    The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone. A log that
-    cannot be written any more (disk full) is given up with a warning; the search goes on.
+    The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone. If that
+    event goes on with a search, so does the log, less the records of what is now done again. A log that cannot be
+    written any more (disk full) is given up with a warning; the search goes on.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,12 +81,21 @@ class EventLog:
             return
         try:
             if self._file is None:
-                self._file = self._path.open("w", encoding="utf-8")
-            self._file.write(json.dumps(_plain(_without_arrays(event)), allow_nan=False) + "\n")
+                self._file = self._opened(event.get("number", 0))
+            self._file.write(_line(event))
             self._file.flush()
         except OSError as error:
             self._given_up = True
             warnings.warn(f"{self._path} is not written on ({error.strerror}); the search goes on.", stacklevel=2)
+
+    def _opened(self, number: int) -> TextIO:
+        """The file, holding the records before `number`."""
+        if number and self._path.is_file():
+            kept = [record for record in read_events(self._path) if record["number"] < number]
+            with whole_file(self._path) as file:
+                file.writelines(_line(record).encode() for record in kept)
+            return self._path.open("a", encoding="utf-8")
+        return self._path.open("w", encoding="utf-8")
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +104,27 @@ class EventLog:
         if self._file is not None:
             with suppress(OSError):  # what could not be written has been said
                 self._file.close()
+
+
+def read_events(path: Path) -> list[Event]:
+    """The events of a log, which may still be written: a last line that is not complete yet is left out."""
+    events = []
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith("\n"):
+                break
+            try:
+                event = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"Line {number} of {path} is no event ({error}): is this a log of pglearn?") from error
+            if not isinstance(event, dict) or not {"event", "time", "number"} <= set(event):
+                raise InputError(f"Line {number} of {path} is no event: is this a log of pglearn?")
+            events.append(event)
+    return events
+
+
+def _line(event: Event) -> str:
+    return json.dumps(_plain(_without_arrays(event)), allow_nan=False) + "\n"
 
 
 def _without_arrays(event: Event) -> Event:

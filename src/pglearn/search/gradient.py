@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pglearn.engine import Engine
+from pglearn.engine import Engine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem
 from pglearn.search.candidate import Candidate
@@ -66,13 +66,13 @@ def advance(
         return stint.seconds is not None and time.monotonic() - begun >= stint.seconds
 
     def evaluate(running: Sequence[Candidate]) -> None:
-        for candidate, evaluation in zip(
-            running,
-            engine.value_and_gradient(problem, [candidate.here for candidate in running]),
-            strict=True,
-        ):
-            candidate.record(evaluation)
-            candidate.converged = candidate.failure is None and descent.converged(candidate)
+        started = time.monotonic()
+        for candidate, evaluation in zip(running, _evaluations(engine, problem, running), strict=True):
+            if evaluation is not None:
+                candidate.record(evaluation)
+                candidate.converged = candidate.failure is None and descent.converged(candidate)
+        for candidate in running:
+            candidate.seconds += (time.monotonic() - started) / len(running)
 
     newborn = [candidate for candidate in candidates if not candidate.started]
     if newborn and not time_is_up():
@@ -89,3 +89,19 @@ def advance(
         evaluate(running)
         done += 1
     return list(candidates)
+
+
+def _evaluations(engine: Engine, problem: Problem, running: Sequence[Candidate]) -> list[Evaluation | None]:
+    """The evaluation of every candidate; None for one that raises, which is noted as its failure.
+
+    Where several are evaluated at once and something raises, each is tried by itself: one must not take the others
+    with it.
+    """
+    try:
+        return list(engine.value_and_gradient(problem, [candidate.here for candidate in running]))
+    except Exception as error:  # noqa: BLE001  whatever it is, the search goes on without this candidate
+        if len(running) > 1:
+            return [evaluation for candidate in running for evaluation in _evaluations(engine, problem, [candidate])]
+        (candidate,) = running
+        candidate.failure = f"{type(error).__name__} at step {candidate.steps}: {error}"
+        return [None]

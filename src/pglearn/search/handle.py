@@ -88,10 +88,13 @@ class OnDisk:
         assert _opened.problem is not None
         return _opened.problem
 
+    @property
+    def _orphaned(self) -> bool:
+        """A worker whose parent has died (been killed) works for nobody."""
+        return _opened.folder == self._folder and _opened.parent != os.getppid()
+
     def stopped(self) -> bool:
-        # A worker whose parent has died (been killed) works for nobody.
-        orphaned = _opened.folder == self._folder and _opened.parent != os.getppid()
-        return orphaned or not os.path.exists(self._file("running"))
+        return self._orphaned or not os.path.exists(self._file("running"))
 
     def stop(self) -> None:
         Path(self._file("running")).unlink(missing_ok=True)
@@ -99,14 +102,15 @@ class OnDisk:
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
         """Ctrl-C reaches every process of the terminal; the search itself tells its workers when to stop."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        in_main = threading.current_thread() is threading.main_thread()
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, usual)
+            if in_main:
+                signal.signal(signal.SIGINT, usual)
+            if self._orphaned:
+                self.close()  # the parent cannot any more
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

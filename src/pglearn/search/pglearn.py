@@ -9,18 +9,24 @@ replace: a loss that is easier to bring down in one basis than in another says l
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from pglearn.errors import InputError
-from pglearn.search.candidate import Candidate, Draws
+from pglearn.errors import InputError, WorkerError
+from pglearn.search.candidate import NOT_FINITE, Candidate, Draws
+from pglearn.search.checkpoint import NOWHERE, Checkpoint
 from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.gradient import Stint
-from pglearn.search.pool import Pool
+from pglearn.search.ladder import Ladder
+from pglearn.search.pool import Pool, Work
+from pglearn.search.ranking import ranked, standing
 from pglearn.search.schedule import Schedule
+from pglearn.search.state import State
+
+Keep: TypeAlias = Callable[[State, bool], None]
+"""Leave a state with the checkpoint; at once, or when it is time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,96 +61,188 @@ class Search:
     unit_steps: int = 2
     unit_seconds: float | None = None
     max_time: float | None = None
+    asynchronous: bool = False
+    """Whether candidates go on as results come in, without waiting for the end of a round (`pglearn.search.ladder`)."""
 
     @property
     def evaluations(self) -> int:
         """At most, if units are steps."""
         return self.schedule.population * self.schedule.budget * self.unit_steps + self.schedule.configurations
 
-    def run(self, pool: Pool, listeners: Iterable[Listener] = (), **about: object) -> SearchResult:
-        """Algorithm 2. `about` is passed on to listeners with the first event."""
-        emit = Stream(listeners)
-        schedule = self.schedule
-        milestones = schedule.milestones
-        emit(
-            "search_started",
-            version=VERSION,
-            **about,
-            budget=schedule.budget,
-            rounds=len(milestones),
-            candidates=schedule.population,
-            configurations=schedule.configurations,
-        )
-        everyone = [self.draws.candidate(id) for id in range(schedule.population)]
-        alive = list(everyone)
-        for round, (milestone, stint) in enumerate(zip(milestones, self._stints(), strict=True)):
-            emit("round_started", round=round, until=milestone, candidates=[c.id for c in alive])
-            alive = self._advanced(alive, stint, pool, emit)
-            everyone = _updated(everyone, alive)
-            best = ranked(alive)[0]
-            emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
-            reason = self._why_stop(pool, stint)
-            if reason or milestone == milestones[-1]:
-                break
-            survivors, new = self._next_generation(alive, len(everyone), milestone, emit)
-            everyone, alive = everyone + new, survivors + new
-        result = SearchResult(everyone, reason or "finished")
+    def run(
+        self,
+        pool: Pool,
+        listeners: Iterable[Listener] = (),
+        checkpoint: Checkpoint = NOWHERE,
+        **about: object,
+    ) -> SearchResult:
+        """Algorithm 2, from where the checkpoint has it. `about` is passed on to listeners with the first event."""
+        state = checkpoint.found or State.at_the_start(self.draws, self.schedule.population, self.asynchronous)
+        begun = time.time() - state.seconds
+        emit = Stream(listeners, state.events)
+        self._announce(state, checkpoint.found is not None, emit, about)
+
+        def keep(state: State, at_once: bool) -> None:
+            if (state.round or state.back) and not any(candidate.best is not None for candidate in state.alive):
+                return  # nothing but failures: whoever mends their cause should be able to begin again
+            checkpoint.keep(replace(state, seconds=time.time() - begun, events=emit.told), emit, at_once=at_once)
+
+        if checkpoint.found is None:
+            keep(state, True)
+        run = self._as_they_come if self.asynchronous else self._in_rounds
+        state, reason = run(state, self._stints(begun), pool, emit, keep)
+        result = SearchResult(state.candidates, reason or "finished")
         best = result.ranked[0]
         if best.best is None:
+            raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
+            if raised:
+                raise WorkerError(f"No candidate could be evaluated. The first failed with {raised[0]}")
             raise InputError(
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
         return result
 
-    def _next_generation(
-        self, alive: list[Candidate], drawn: int, milestone: float, emit: Stream
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """Those that go on and those drawn in place of the others."""
-        order = standing(alive)
-        survivors, others = order[: self.schedule.survivors], order[self.schedule.survivors :]
+    def _in_rounds(
+        self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
+    ) -> tuple[State, str | None]:
+        """All rounds from `state` on, one after another, and why they ended early, if they did."""
+        milestones = self.schedule.milestones
+        for milestone, stint in list(zip(milestones, stints, strict=True))[state.round :]:
+            if not state.back:
+                emit("round_started", round=state.round, until=milestone, candidates=[c.id for c in state.alive])
+            state, whole = self._after_round(state, stint, pool, emit, keep)
+            best = ranked(state.alive)[0]
+            emit("round_ended", round=state.round, best=best.id, loss=best.loss, accuracy=best.accuracy)
+            last = milestone == milestones[-1]
+            reason = None if last and whole else self._why_stop(pool, stint)
+            if reason:
+                return state, reason
+            if not last:
+                state = self._next_generation(state, milestone, emit)
+            state = replace(state, round=state.round + 1, back=frozenset())
+            keep(state, True)
+        return state, None
+
+    def _as_they_come(
+        self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
+    ) -> tuple[State, str | None]:
+        """The same without barriers: a worker that is free takes what the ladder has for it."""
+        ladder = Ladder(self.schedule, self.draws, state.candidates, list(state.rungs))
+        milestones = self.schedule.milestones
+        under_way: dict[int, tuple[Candidate, int]] = {}
+        rounds, whole = state.round, True
+
+        def work() -> Work | None:
+            nonlocal rounds
+            drawn = len(ladder.candidates)
+            if self._why_stop(pool, stints[0]) or (upcoming := ladder.next()) is None:
+                return None
+            candidate, round = upcoming
+            if round == rounds:
+                emit("round_started", round=round, until=milestones[round], candidates=[])
+                rounds += 1
+            if candidate.id == drawn:
+                _tell_of_draw(candidate, emit)
+            under_way[candidate.id] = candidate, round
+            return [candidate], stints[round]
+
+        for candidate in pool.stream(work):
+            before, round = under_way.pop(candidate.id)
+            if candidate.started:
+                _tell(candidate, before, round, emit)
+            whole = whole and self._is_over(candidate, before, stints[round], pool)
+            if not whole:
+                ladder.candidates[candidate.id] = candidate
+                continue
+            for eliminated in ladder.back(candidate, round):
+                emit("candidate_eliminated", candidate=eliminated.id, at=eliminated.died)
+            if ladder.is_full(round):
+                best = ranked(ladder.on(round))[0]
+                emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
+            candidates = list(ladder.candidates)
+            keep(State(candidates, rounds, rungs=tuple(ladder.rungs)), ladder.is_full(round))
+        state = self._looked_at(State(ladder.candidates, rounds, rungs=tuple(ladder.rungs)), pool, emit)
+        return state, None if ladder.is_full(len(milestones) - 1) else self._why_stop(pool, stints[0])
+
+    def _announce(self, state: State, resumed: bool, emit: Stream, about: Mapping[str, object]) -> None:
+        schedule = self.schedule
+        fields = {
+            "version": VERSION,
+            **about,
+            "budget": schedule.budget,
+            "rounds": len(schedule.milestones),
+            "milestones": schedule.milestones,
+            "asynchronous": self.asynchronous,
+            "candidates": schedule.population,
+            "configurations": schedule.configurations,
+        }
+        if not resumed:
+            emit("search_started", **fields)
+            return
+        best = ranked(state.alive)[0]
+        emit(
+            "search_resumed",
+            **fields,
+            round=state.round,
+            back=sorted(state.back),
+            units=state.units(schedule.milestones),
+            seconds=state.seconds,
+            best=best.id,
+            loss=best.loss,
+            accuracy=best.accuracy,
+        )
+
+    def _after_round(self, state: State, stint: Stint, pool: Pool, emit: Stream, keep: Keep) -> tuple[State, bool]:
+        """The state when all have come back, and whether all of them have run to the end of their stints.
+
+        What can be gone on from is kept as it comes, up to the first that was stopped on its way.
+        """
+        whole = True
+        before = {candidate.id: candidate for candidate in state.waiting}
+        for candidate in pool.run(state.waiting, stint) if before else ():
+            state = state.with_back(candidate)
+            if candidate.started:
+                _tell(candidate, before[candidate.id], state.round, emit)
+            whole = whole and self._is_over(candidate, before[candidate.id], stint, pool)
+            if whole:
+                keep(state, False)
+        return self._looked_at(state, pool, emit), whole
+
+    @staticmethod
+    def _looked_at(state: State, pool: Pool, emit: Stream) -> State:
+        """With one look at one candidate if there was no time for any: an answer needs that."""
+        if any(candidate.started for candidate in state.alive):
+            return state
+        first = state.alive[0]
+        seen = pool.look_at(first)
+        _tell(seen, first, max(state.round - 1, 0) if state.rungs else state.round, emit)
+        return state.with_back(seen)
+
+    def _is_over(self, candidate: Candidate, before: Candidate, stint: Stint, pool: Pool) -> bool:
+        """Whether a candidate has run to the end of its stint."""
+        if candidate.finished:
+            return True
+        if stint.steps is not None:
+            return candidate.started and candidate.steps - before.steps == stint.steps
+        return self._why_stop(pool, stint) is None
+
+    def _next_generation(self, state: State, milestone: float, emit: Stream) -> State:
+        """With those eliminated that do not go on, and others drawn in their place."""
+        others = standing(state.alive)[self.schedule.survivors :]
         for candidate in others:
             candidate.died = milestone
             emit("candidate_eliminated", candidate=candidate.id, at=milestone)
+        drawn = len(state.candidates)
         new = [
             self.draws.candidate(drawn + i, born=milestone, basis=replaced.basis) for i, replaced in enumerate(others)
         ]
         for candidate in new:
-            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=milestone, basis=candidate.basis)
-        return survivors, new
+            _tell_of_draw(candidate, emit)
+        return replace(state, candidates=state.candidates + new)
 
-    def _advanced(self, alive: list[Candidate], stint: Stint, pool: Pool, emit: Stream) -> list[Candidate]:
-        told = {candidate.id: len(candidate.history) for candidate in alive}
-
-        def tell(candidate: Candidate) -> None:
-            emit(
-                "candidate_advanced",
-                candidate=candidate.id,
-                k=candidate.k,
-                basis=candidate.basis,
-                born=candidate.born,
-                steps=candidate.steps,
-                loss=candidate.loss,
-                accuracy=candidate.accuracy,
-                converged=candidate.converged,
-                failure=candidate.failure,
-                history=[list(entry) for entry in candidate.history[told[candidate.id] :]],
-                a=candidate.answer.a,
-            )
-
-        advanced = []
-        for candidate in pool.run(alive, stint):
-            advanced.append(candidate)
-            if candidate.started:
-                tell(candidate)
-        if not any(candidate.started for candidate in advanced):
-            # Out of time before anything was looked at: an answer needs one look.
-            advanced[0] = pool.look_at(advanced[0])
-            tell(advanced[0])
-        return sorted(advanced, key=lambda candidate: candidate.id)
-
-    def _stints(self) -> list[Stint]:
-        deadline = None if self.max_time is None else time.time() + self.max_time
+    def _stints(self, begun: float) -> list[Stint]:
+        deadline = None if self.max_time is None else begun + self.max_time
         if self.unit_seconds is None:
             return [Stint(steps=steps, deadline=deadline) for steps in self.schedule.steps(self.unit_steps)]
         ends = self.schedule.milestones
@@ -162,26 +260,24 @@ class Search:
         return None
 
 
-def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first."""
-    return sorted(candidates, key=lambda candidate: (candidate.loss, candidate.id))
+def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
+    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, basis=candidate.basis)
 
 
-def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """By rank among the candidates of the same basis, then by loss; with one basis that is by loss alone.
-
-    Those without a finite loss come last.
-    """
-    seen: Counter[int] = Counter()
-    places = []
-    for candidate in ranked(candidates):
-        place = math.inf if math.isinf(candidate.loss) else seen[candidate.basis]
-        places.append((place, candidate))
-        seen[candidate.basis] += 1
-    return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]
-
-
-def _updated(everyone: list[Candidate], advanced: list[Candidate]) -> list[Candidate]:
-    """Candidates that travelled come back as new objects: put them where the old ones stood."""
-    new = {candidate.id: candidate for candidate in advanced}
-    return [new.get(candidate.id, candidate) for candidate in everyone]
+def _tell(candidate: Candidate, before: Candidate, round: int, emit: Stream) -> None:
+    emit(
+        "candidate_advanced",
+        candidate=candidate.id,
+        round=round,
+        k=candidate.k,
+        basis=candidate.basis,
+        born=candidate.born,
+        steps=candidate.steps,
+        loss=candidate.loss,
+        accuracy=candidate.accuracy,
+        converged=candidate.converged,
+        failure=candidate.failure,
+        history=[list(entry) for entry in candidate.history[len(before.history) :]],
+        seconds=candidate.seconds - before.seconds,
+        a=candidate.answer.a,
+    )

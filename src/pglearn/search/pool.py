@@ -1,16 +1,19 @@
 """Where candidates run: any `concurrent.futures.Executor`, and a handle by which its workers find the problem.
 
 A round is: submit what is missing, take results as they complete, and if workers died make a new executor and submit
-again only what is missing.
+again only what is missing. Work goes out in parts of a stint, the longest first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, as_completed
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import TypeAlias
 
 from threadpoolctl import ThreadpoolController
 
@@ -23,6 +26,9 @@ from pglearn.search.handle import Handle, InMemory, OnDisk
 from pglearn.search.workers import Workers, starting
 
 TRIES = 3
+PART = 8  # steps that a worker takes before it is dealt again
+
+Work: TypeAlias = tuple[list[Candidate], Stint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +52,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
     """A stint of some candidates, side by side, in whatever worker this is."""
+    candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the round began
     with handle.undisturbed(), one_thread():
         return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
 
@@ -84,46 +91,91 @@ class Pool:
         return candidate
 
     def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Candidate]:
-        """The candidates after their stint, as they come in."""
-        missing = {candidate.id: candidate for candidate in candidates}
-        for _ in range(TRIES):
+        """The candidates after their stint, as they come in.
+
+        Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
+        round together. Where a stint is cut makes no difference to where it leads.
+        """
+        in_parts = stint.steps is not None and self._task.engine.together == 1 and self._workers.at_once > 1
+        if not in_parts:
+            waiting = deque((group, stint) for group in self._groups(candidates))
+            yield from self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting))
+            return
+        begun = {candidate.id: candidate.steps for candidate in candidates}
+        waiting = deque(self._part(candidate, begun[candidate.id], stint) for candidate in longest_first(candidates))
+        for candidate in self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting)):
+            group, part = self._part(candidate, begun[candidate.id], stint)
+            is_over = self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
+            if part.steps == 0 or candidate.finished or is_over:
+                yield candidate
+            else:
+                waiting.append((group, part))
+
+    @staticmethod
+    def _part(candidate: Candidate, begun: int, stint: Stint) -> Work:
+        """What is left of a stint that began after `begun` steps, but no more than a part."""
+        assert stint.steps is not None
+        left = stint.steps - (candidate.steps - begun)
+        return [candidate], replace(stint, steps=min(left, PART))
+
+    def stream(self, work: Callable[[], Work | None], at_once: int | None = None) -> Iterator[Candidate]:
+        """Candidates as they come in, workers that are free being given what `work` names next.
+
+        Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
+        What was under way on workers that died is given to others.
+        """
+        at_once = at_once or self._workers.at_once
+        under_way: dict[Future[list[Candidate]], Work] = {}
+        again: deque[Work] = deque()
+        lost: Counter[int] = Counter()
+        while True:
+            broken: RuntimeError | None = None
             executor = self._workers.executor()
-            groups = self._groups(list(missing.values()))
-            if executor is None:
-                for group in groups:
-                    yield from run_task(self._task, self._handle, group, stint)
+            while broken is None and len(under_way) < at_once and (item := again.popleft() if again else work()):
+                if executor is None:
+                    yield from run_task(self._task, self._handle, *item)
+                    continue
+                try:
+                    with starting():
+                        under_way[executor.submit(run_task, self._task, self._handle, *item)] = item
+                except RuntimeError as error:  # broken, or shut down
+                    again.append(item)
+                    broken = error
+            if not under_way and broken is None:
                 return
-            try:
-                with starting():
-                    futures = [executor.submit(run_task, self._task, self._handle, group, stint) for group in groups]
-            except RuntimeError as error:  # broken, or shut down
-                self._workers.broken(error)
-                continue
-            try:
-                for candidate in _results(futures):
-                    del missing[candidate.id]
-                    yield candidate
-            except BrokenExecutor as error:
-                self._workers.broken(error)
-            if not missing:
-                return
-        raise WorkerError(
-            f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
-            "use fewer of them (n_jobs=1) or a smaller table."
-        )
+            for future in wait(under_way, return_when=FIRST_COMPLETED if broken is None else ALL_COMPLETED).done:
+                group, stint = under_way.pop(future)
+                try:
+                    yield from future.result()
+                except BrokenExecutor as error:
+                    again.append((group, stint))
+                    lost.update(candidate.id for candidate in group)
+                    broken = error
+            if broken is not None and not under_way:  # the others of a dead executor are done in the next turn
+                self._workers.broken(broken)
+                if max(lost.values(), default=0) >= TRIES:
+                    raise WorkerError(
+                        f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
+                        "use fewer of them (n_jobs=1) or a smaller table."
+                    )
 
     def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         size = self._task.engine.together or len(candidates)
         return [list(candidates[start : start + size]) for start in range(0, len(candidates), size)]
 
 
-def _results(futures: list[Future[list[Candidate]]]) -> Iterator[Candidate]:
-    """Results as they complete; those that came before workers died are given out before the error is."""
-    broken: BrokenExecutor | None = None
-    for future in as_completed(futures):
-        try:
-            yield from future.result()
-        except BrokenExecutor as error:
-            broken = error
-    if broken is not None:
-        raise broken
+def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By what an evaluation has taken so far; a newborn is taken to be like the others of its basis, and has one
+    evaluation more to come."""
+    seconds: defaultdict[int, float] = defaultdict(float)
+    evaluations: Counter[int] = Counter()
+    for candidate in candidates:
+        seconds[candidate.basis] += candidate.seconds
+        evaluations[candidate.basis] += len(candidate.history)
+
+    def expected(candidate: Candidate) -> tuple[bool, bool, float]:
+        of_basis = seconds[candidate.basis] / max(evaluations[candidate.basis], 1)
+        own = candidate.seconds / len(candidate.history) if candidate.history else of_basis
+        return candidate.finished, candidate.started, -own
+
+    return sorted(candidates, key=expected)

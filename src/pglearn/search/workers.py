@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pglearn.errors import InputError, WorkerError
 
-IDLE_SECONDS = 30  # after which a process that has nothing to do ends
+IDLE_SECONDS = 30  # after which processes that no search uses end
+ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
 
 
 class Workers(Protocol):
@@ -20,6 +22,11 @@ class Workers(Protocol):
     @property
     def share_memory(self) -> bool:
         """Whether its tasks see the objects of this process."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many tasks it runs at the same time."""
         ...
 
     def executor(self) -> Executor | None:
@@ -52,6 +59,7 @@ class Here:
     """This process, one task after another."""
 
     share_memory = True
+    at_once = 1
 
     def executor(self) -> None:
         return None
@@ -69,6 +77,8 @@ class Given:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.share_memory = isinstance(executor, ThreadPoolExecutor)
+        # The executors of Python and of loky have it; of another that does not say, all cores of this machine.
+        self.at_once = int(getattr(executor, "_max_workers", 0) or os.cpu_count() or 1)
 
     def executor(self) -> Executor:
         return self._executor
@@ -87,6 +97,7 @@ class Threads:
 
     def __init__(self, n: int) -> None:
         self._executor = ThreadPoolExecutor(n)
+        self.at_once = n
 
     def executor(self) -> Executor:
         return self._executor
@@ -101,27 +112,43 @@ class Threads:
 class Loky:
     """joblib's robust processes. They outlast a search for a while, so that the next one need not start them again.
 
-    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared.
+    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us.
+    loky's own time-out for idle processes is only for those of a killed search, and long: loky misses the death
+    of a process that it started in place of one that had timed out, and a search would wait for it forever.
     """
 
     share_memory = False
-    _executors: dict[int, Executor] = {}  # noqa: RUF012  one per number of processes, for all searches
+    _executors: ClassVar[dict[int, Executor]] = {}  # one per number of processes, for all searches
+    _endings: ClassVar[dict[int, threading.Timer]] = {}
 
     def __init__(self, n: int) -> None:
-        self._n = n
+        self._n = self.at_once = n
 
     def executor(self) -> Executor:
+        if (ending := self._endings.pop(self._n, None)) is not None:
+            ending.cancel()
         if self._n not in self._executors:
             from joblib.externals.loky import ProcessPoolExecutor
 
-            self._executors[self._n] = ProcessPoolExecutor(self._n, timeout=IDLE_SECONDS)
+            self._executors[self._n] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
         return self._executors[self._n]
 
     def broken(self, error: RuntimeError) -> None:
         self._executors.pop(self._n, None)
 
     def close(self) -> None:
-        pass
+        if (executor := self._executors.get(self._n)) is None:
+            return
+        if (ending := self._endings.pop(self._n, None)) is not None:
+            ending.cancel()
+        self._endings[self._n] = threading.Timer(IDLE_SECONDS, self._end, (executor,))
+        self._endings[self._n].daemon = True
+        self._endings[self._n].start()
+
+    def _end(self, executor: Executor) -> None:
+        if self._executors.get(self._n) is executor and self._endings.get(self._n) is threading.current_thread():
+            del self._executors[self._n], self._endings[self._n]
+            executor.shutdown(wait=False)
 
 
 @contextmanager

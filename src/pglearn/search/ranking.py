@@ -1,0 +1,28 @@
+"""Who is ahead of whom."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from pglearn.search.candidate import Candidate
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first."""
+    return sorted(candidates, key=lambda candidate: (candidate.loss, candidate.id))
+
+
+def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """By rank among the candidates of the same basis, then by loss; with one basis that is by loss alone.
+
+    Those without a finite loss come last.
+    """
+    seen: Counter[int] = Counter()
+    places = []
+    for candidate in ranked(candidates):
+        place = math.inf if math.isinf(candidate.loss) else seen[candidate.basis]
+        places.append((place, candidate))
+        seen[candidate.basis] += 1
+    return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]

@@ -1,0 +1,505 @@
+"""A search that goes on from its checkpoint ends as if it had never stopped; what cannot be gone on from is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pglearn import PGLearnClassifier
+from pglearn.engine import CPUEngine
+from pglearn.errors import CheckpointError, InputError, OutputError
+from pglearn.search import checkpoint as module
+from pglearn.search import read_events
+from pglearn.search.checkpoint import SLOTS, digest
+from pglearn.search.events import EventLog
+from pglearn.search.lock import Lock
+from pglearn.search.state import State
+
+PATIENCE = 60
+
+
+class Killed(BaseException):
+    """Stands in for a SIGKILL where the moment must be exact; bench/kills.py kills real processes."""
+
+
+def points(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    X[:20, 0] += 1
+    return X, np.where(np.arange(40) % 2 == 0, np.repeat([0, 1], 20), -1)
+
+
+def model(folder=None, **changes):
+    setting = {"budget": 4, "n_candidates": 4, "random_state": 0, "checkpoint": folder, **changes}
+    return PGLearnClassifier(**setting)
+
+
+def kills_at(number):
+    """A listener that ends everything when an event of this number is told."""
+
+    def listen(event):
+        if event["number"] == number:
+            raise Killed
+
+    return listen
+
+
+def killed(folder, number, *listeners, **changes):
+    with pytest.raises(Killed):
+        model(folder, **changes).fit(*points(), listeners=(*listeners, kills_at(number)))
+
+
+def assert_same_fit(one, two):
+    for name in ("search_results_", "history_"):
+        mine, other = getattr(one, name), getattr(two, name)
+        assert set(mine) == set(other)
+        for key in mine:
+            np.testing.assert_array_equal(mine[key], other[key], strict=True)
+    for name in ("transduction_", "label_distributions_", "feature_weights_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), strict=True)
+    assert one.stop_reason_ == two.stop_reason_
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return model().fit(*points())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture
+def in_the_round(monkeypatch):
+    """Write a state whenever a candidate comes back."""
+    monkeypatch.setattr(module, "EVERY", 0.0)
+
+
+# Going on
+
+
+def test_a_checkpoint_does_not_change_the_answer(folder, uninterrupted):
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_killed_at_any_event_and_resumed_is_as_if_nothing_had_happened(tmp_path, uninterrupted, in_the_round, executor):
+    heard = []
+    model(tmp_path / "whole").fit(*points(), listeners=(heard.append,))
+    for number in range(0, len(heard), 4 if executor == "serial" else 9):
+        folder = tmp_path / str(number)
+        killed(folder, number, executor=executor)
+        assert_same_fit(model(folder, executor=executor).fit(*points()), uninterrupted)
+
+
+def test_a_search_may_be_killed_again_and_again(folder, uninterrupted, in_the_round):
+    for number in (5, 12, 12, 20, 33):
+        killed(folder, number)
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
+def test_another_number_of_workers_may_go_on(folder, uninterrupted, in_the_round):
+    killed(folder, 20)
+    assert_same_fit(model(folder, executor="threads", n_jobs=3).fit(*points()), uninterrupted)
+
+
+def test_only_what_is_missing_is_run_after_a_resume(folder, in_the_round, monkeypatch):
+    heard = []
+    killed(folder, 10, heard.append)
+    done = {(event["candidate"], event["steps"]) for event in heard if event["event"] == "candidate_advanced"}
+    assert done
+    again = []
+    model(folder).fit(*points(), listeners=(again.append,))
+    told = {(event["candidate"], event["steps"]) for event in again if event["event"] == "candidate_advanced"}
+    assert not done & told
+
+
+def test_a_finished_search_is_not_run_again(folder, uninterrupted, monkeypatch):
+    model(folder).fit(*points())
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", lambda *_: pytest.fail("it ran"))
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
+def test_what_was_interrupted_goes_on_to_its_full_budget(folder, uninterrupted):
+    """A candidate that was stopped on its way begins its stint again, or the answer would not be the same."""
+
+    def interrupt_in_round_1(event):
+        if event["event"] == "candidate_advanced" and event["number"] > 15:
+            signal_once()
+
+    calls = []
+
+    def signal_once():
+        if not calls:
+            calls.append(1)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        stopped = model(folder).fit(*points(), listeners=(interrupt_in_round_1,))
+    assert stopped.stop_reason_ == "interrupted"
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
+def test_a_search_out_of_time_goes_on_with_more_and_its_time_is_counted(folder, uninterrupted):
+    stopped = model(folder, max_time=1e-6).fit(*points())
+    assert stopped.stop_reason_ == "out of time"
+    assert model(folder, max_time=1e-6).fit(*points()).stop_reason_ == "out of time"
+    assert_same_fit(model(folder, max_time=600).fit(*points()), uninterrupted)
+
+
+def test_the_seconds_of_earlier_processes_count(folder):
+    killed(folder, 12)
+    state = module.Folder(folder, identity_of(folder)).found
+    assert 0 < state.seconds < PATIENCE
+
+
+def identity_of(folder):
+    """What the checkpoint in `folder` says it is of."""
+    with np.load(folder / SLOTS[0], allow_pickle=False) as stored:
+        identity = module.Identity({}, {})
+        identity.parts = json.loads(str(stored["identity"]))
+    return identity
+
+
+def test_a_state_is_the_same_after_writing_and_reading(folder, in_the_round):
+    killed(folder, 20)
+    state = module.Folder(folder, identity_of(folder)).found
+    again = State.from_arrays(state.to_arrays())
+    assert digest(again.to_arrays()) == digest(state.to_arrays())
+    assert 0 < len(state.back) < 4
+    for one, two in zip(state.candidates, again.candidates, strict=True):
+        assert {name: type(value) for name, value in vars(one).items()} == {
+            name: type(value) for name, value in vars(two).items()
+        }
+
+
+# What has changed
+
+
+def refused(folder, sentence, X=None, y=None, **changes):
+    given = points()
+    with pytest.raises(CheckpointError, match=sentence):
+        model(folder, **changes).fit(given[0] if X is None else X, given[1] if y is None else y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"budget": 8}, r"budget was 4 and is 8"),
+        ({"k_range": (5, 7)}, r"k_range was \[5, 20\] and is \[5, 7\]"),
+        ({"loss": "ranking", "alpha": 0.9}, r'alpha was 0.99 and is 0.9; loss was "log" and is "ranking"'),
+        ({"random_state": 1}, "random_state was 0 and is 1"),
+        ({"class_prior": {0: 0.5, 1: 0.5}}, 'class_prior was "auto" and is {"0": 0.5, "1": 0.5}'),
+    ],
+)
+def test_a_changed_parameter_is_named(folder, changes, difference):
+    killed(folder, 12)
+    refused(folder, f"the checkpoint of another search: {difference}. Go on with what it was begun with", **changes)
+
+
+def test_changed_points_and_labels_are_named(folder):
+    killed(folder, 12)
+    X, y = points()
+    other = X.copy()
+    other[7, 1] = np.nextafter(other[7, 1], 9)
+    refused(folder, r"another search: X has changed\. Go on", X=other)
+    refused(folder, r"another search: y has changed\. Go on", y=np.where(y == 1, -1, y) + (np.arange(40) == 30) * 2)
+    refused(folder, r"another search: X has changed; y has changed\. Go on", X=other[:38], y=y[:38])
+
+
+def test_a_refusal_leaves_the_checkpoint_as_it_was(folder, uninterrupted):
+    killed(folder, 12)
+    before = {path.name: path.read_bytes() for path in folder.glob("state*")}
+    refused(folder, "budget was 4", budget=8)
+    assert {path.name: path.read_bytes() for path in folder.glob("state*")} == before
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
+def test_what_the_answer_does_not_depend_on_may_change(folder, uninterrupted):
+    killed(folder, 12)
+    assert_same_fit(model(folder, max_time=600, n_jobs=1, executor="serial", verbose=0).fit(*points()), uninterrupted)
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0), True])
+def test_a_checkpoint_needs_a_seed(folder, random_state):
+    with pytest.raises(InputError, match="checkpoint needs a whole number as random_state"):
+        model(folder, random_state=random_state).fit(*points())
+
+
+def test_a_checkpoint_must_be_a_folder(tmp_path):
+    with pytest.raises(InputError, match="checkpoint=3 must be the path of a folder, or None"):
+        model(3).fit(*points())
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"file cannot be made \(File exists\): choose another"):
+        model(tmp_path / "file").fit(*points())
+
+
+def test_a_saved_model_does_not_know_the_checkpoint(folder, tmp_path):
+    model(folder).fit(*points()).save(tmp_path / "model.npz")
+    assert PGLearnClassifier.load(tmp_path / "model.npz").checkpoint is None
+
+
+# Files that are torn, damaged or foreign
+
+
+def newest(folder):
+    def number(path):
+        with np.load(path, allow_pickle=False) as stored:
+            return int(stored["number"])
+
+    return max((folder / name for name in SLOTS), key=number)
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def foreign(path):
+    with path.open("wb") as file:
+        np.savez(file, X=np.ones(3))
+
+
+def of_text(path):
+    path.write_text("what is this?")
+
+
+def changed(path):
+    """A number changed in a file that is whole otherwise."""
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["loss"] = arrays["loss"] + 1e-9
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def of_the_future(path):
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["pglearn_checkpoint"] = np.array(99)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+DAMAGES = [
+    (cut_short, "is not a checkpoint or was cut short"),
+    (emptied, "is not a checkpoint or was cut short"),
+    (of_text, "is not a checkpoint or was cut short"),
+    (foreign, "is not a checkpoint of pglearn"),
+    (changed, "is damaged: its checksum is not that of its content"),
+    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 1"),
+]
+
+
+@pytest.mark.parametrize(("damage", "sentence"), DAMAGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_bad_file_is_refused_with_a_sentence_and_the_one_before_is_used(folder, uninterrupted, damage, sentence):
+    killed(folder, 25)
+    damage(newest(folder))
+    with pytest.warns(UserWarning, match=f"{sentence}.*goes on from the one before"):
+        resumed = model(folder).fit(*points())
+    assert_same_fit(resumed, uninterrupted)
+
+
+def test_two_bad_files_are_an_error_that_says_what_to_do(folder):
+    killed(folder, 25)
+    for name in SLOTS:
+        cut_short(folder / name)
+    with pytest.raises(CheckpointError, match=r"state-0.*cut short.*state-1.*cut short.*To begin again, remove"):
+        model(folder).fit(*points())
+    shutil.rmtree(folder)
+    model(folder).fit(*points())
+
+
+def test_nothing_is_pickled(folder):
+    killed(folder, 25)
+    for name in SLOTS:
+        with np.load(folder / name, allow_pickle=False) as stored:
+            assert {stored[name].dtype.kind for name in stored.files} <= set("biufU")
+
+
+def test_what_a_killed_writer_left_behind_is_removed(folder):
+    killed(folder, 12)
+    (folder / ".state-0.npz-x7f").write_bytes(b"half of it")
+    model(folder).fit(*points())
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
+
+
+# A full disk
+
+FULL = """
+import resource, signal, sys, warnings
+from pathlib import Path
+from tests.search.test_checkpoint import model, points
+from pglearn.search.checkpoint import digest
+
+folder = Path(sys.argv[1])
+
+def disk_full():
+    with open(folder.parent / "ballast", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1024))
+        except OSError:
+            pass
+
+def limit_of_file_sizes():  # the operating system refuses to write on
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+def listen(event):
+    if event["event"] == "search_resumed":
+        print("resumed in round", event["round"])
+    if event["event"] == "checkpoint_failed":
+        print("failed:", event["reason"])
+    if event["event"] == "round_started" and event["round"] == 1 and len(sys.argv) > 2:
+        globals()[sys.argv[2]]()
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fitted = model(folder).fit(*points(), listeners=(listen,))
+print(*[f"warned: {warning.message}" for warning in caught], sep="\\n")
+print("answer:", digest({"answer": fitted.label_distributions_}))
+"""
+
+
+def run_script(script, *arguments):
+    """What a script printed, run where the tests can be imported."""
+    ran = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 256 KB, where one may be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system may be mounted here; the limit of file sizes is tested all the same")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def goes_on_without_room(folder, how, reason, uninterrupted):
+    answer = f"answer: {digest({'answer': uninterrupted.label_distributions_})}"
+    first = run_script(FULL, folder, how)
+    assert first.count("failed: ") == 2, "after rounds 1 and 2"
+    assert first.count("warned: ") == 1, "it is said once"
+    assert f"could not be written ({reason}): is the disk full? The search goes on; the checkpoint before" in first
+    assert answer in first
+    (folder.parent / "ballast").unlink(missing_ok=True)
+    second = run_script(FULL, folder)
+    assert "resumed in round 1" in second
+    assert answer in second
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_search(small_disk, uninterrupted):
+    goes_on_without_room(small_disk / "checkpoint", "disk_full", "No space left on device", uninterrupted)
+
+
+def test_files_that_may_not_grow_cost_the_checkpoint_and_not_the_search(folder, uninterrupted):
+    goes_on_without_room(folder, "limit_of_file_sizes", "File too large", uninterrupted)
+
+
+# One process at a time
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from pglearn.search.lock import Lock
+with Lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def holder(folder):
+    folder.mkdir()
+    running = subprocess.Popen([sys.executable, "-c", HOLD, str(folder / "lock")], stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "held\n"
+    yield running
+    running.kill()
+    running.wait()
+    running.stdout.close()
+
+
+def test_a_second_process_is_told_who_has_the_folder(folder, holder):
+    with pytest.raises(CheckpointError, match=f"is in use by process {holder.pid}: wait until its search has ended"):
+        model(folder).fit(*points())
+
+
+def test_a_killed_process_does_not_keep_the_folder(folder, holder):
+    holder.kill()
+    holder.wait()
+    model(folder).fit(*points())
+
+
+def test_a_second_search_in_this_process_is_refused_and_the_first_keeps_its_lock(folder):
+    def fit_again(event):
+        if event["event"] == "round_started" and event["round"] == 0:
+            refused(folder, "is in use by process")
+            with pytest.raises(AssertionError, match="in use by process"):
+                run_script(HOLD, folder / "lock")
+
+    model(folder).fit(*points(), listeners=(fit_again,))
+
+
+def test_the_lock_is_free_after_an_error(folder):
+    killed(folder, 3)
+    with Lock(folder / "lock"):
+        pass
+
+
+# Events of a search that was resumed
+
+
+def test_the_log_goes_on_and_no_event_is_there_twice(tmp_path, folder, in_the_round):
+    path = tmp_path / "events.jsonl"
+    for number in (9, 17, 30):
+        with EventLog(path) as log:
+            killed(folder, number, log)
+        with path.open("a") as file:
+            file.write('{"event": "torn')  # as by a kill in mid-write
+    with EventLog(path) as log:
+        fitted = model(folder).fit(*points(), listeners=(log,))
+    events = read_events(path)
+    assert [event["number"] for event in events] == list(range(len(events)))
+    names = [event["event"] for event in events]
+    assert names.count("search_started") == names.count("search_ended") == 1
+    assert names.count("search_resumed") == 3
+    advanced = [event for event in events if event["event"] == "candidate_advanced"]
+    assert sum(len(event["history"]) for event in advanced) == len(fitted.history_["step"])
+    rounds = [event["round"] for event in events if event["event"] == "round_started"]
+    assert rounds == sorted(set(rounds))
+
+
+def test_the_log_of_an_interrupted_search_goes_on_without_its_end(tmp_path, folder):
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        model(folder, max_time=1e-6).fit(*points(), listeners=(log,))
+    assert read_events(path)[-1]["reason"] == "out of time"
+    with EventLog(path) as log:
+        model(folder).fit(*points(), listeners=(log,))
+    events = read_events(path)
+    assert [event["reason"] for event in events if event["event"] == "search_ended"] == ["finished"]
+    assert [event["number"] for event in events] == list(range(len(events)))

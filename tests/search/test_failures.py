@@ -1,0 +1,189 @@
+"""What fails costs no more than it must: candidates that raise, workers that die or lack memory, time that is up."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from tests.search.fakes import NEVER_ENOUGH, Fake, NumberedDraws, Scripted, Sleepy, small_problem, worked_example
+
+from pglearn import PGLearnClassifier
+from pglearn.engine import Configuration, CPUEngine, Evaluation
+from pglearn.search import Schedule, Search
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import workers_for
+
+EXECUTORS = ["serial", "threads", "loky"]
+
+
+def points():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 3)), np.where(np.arange(60) < 30, rng.integers(0, 2, 60), -1)
+
+
+def searched(engine, name, listeners=(), **options):
+    """The paper's T = 8, r = 2, B = 16 on two workers."""
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1, **options)
+    with Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for(name, 2)) as pool:
+        return search.run(pool, listeners)
+
+
+# Candidates
+
+
+@dataclass(frozen=True)
+class RaisesFor(Fake):
+    """The loss of a candidate is its number; some raise."""
+
+    numbers: tuple[int, ...]
+    error: type[Exception] = ZeroDivisionError
+
+    def judged(self, problem, configuration):
+        if configuration.k in self.numbers:
+            raise self.error("a bug")
+        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+
+
+@dataclass(frozen=True)
+class AllAtOnce(RaisesFor):
+    """The same, evaluating a population in one go."""
+
+    together = None
+
+    def value_and_gradient(self, problem, configurations):
+        if {configuration.k for configuration in configurations} & set(self.numbers):
+            raise self.error("a bug")
+        return super().value_and_gradient(problem, configurations)
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_on(name):
+    heard = []
+    result = searched(RaisesFor((0, 2, 9)), name, [heard.append])
+    expected = worked_example(lambda k: float("nan") if k in (0, 2, 9) else k)
+    assert [c.id for c in result.ranked] == [c.id for c in expected.ranked]
+    assert {c.id: c.died for c in result.candidates} == {c.id: c.died for c in expected.candidates}
+    failures = {c.id: c.failure for c in result.candidates if c.failure}
+    assert failures == dict.fromkeys((0, 2, 9), "ZeroDivisionError at step 0: a bug")
+    told = {event["candidate"]: event["failure"] for event in heard if event.get("failure")}
+    assert told == failures
+
+
+def test_one_of_a_population_that_raises_does_not_take_the_others_with_it():
+    alone, together = searched(RaisesFor((0, 2, 9)), "serial"), searched(AllAtOnce((0, 2, 9)), "serial")
+    assert [(c.id, c.loss, c.died, c.steps, c.failure) for c in together.candidates] == [
+        (c.id, c.loss, c.died, c.steps, c.failure) for c in alone.candidates
+    ]
+
+
+def test_a_fit_reports_candidates_that_raised(monkeypatch):
+    usual = CPUEngine.value_and_gradient
+
+    def sometimes(self, problem, configurations):
+        if configurations[0].owner == 1:
+            raise MemoryError("no room")
+        return usual(self, problem, configurations)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", sometimes)
+    sentence = r"1 of 8 candidates failed and were left out, the first with MemoryError at step 0: no room"
+    with pytest.warns(UserWarning, match=sentence):
+        model = PGLearnClassifier(budget=4, n_candidates=4, random_state=0).fit(*points())
+    failure = model.search_results_["failure"]
+    assert failure.tolist() == ["", "MemoryError at step 0: no room", *[""] * 6]
+    assert model.search_results_["died"][1] == 1
+    assert not model.search_results_["selected"][1]
+
+
+@dataclass(frozen=True)
+class NeedsRoom(Fake):
+    """Candidate 3 needs more memory than its worker may have, by a real limit of the operating system."""
+
+    parent: int
+
+    def judged(self, problem, configuration):
+        if configuration.k == 3:
+            assert os.getpid() != self.parent
+            _, most = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, most))
+            try:
+                np.ones((8 * 2**30) // 8)
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        return Evaluation(float(10 - configuration.k), 0.5, np.ones_like(configuration.a))
+
+
+def test_a_worker_out_of_memory_costs_the_candidate_that_wanted_it():
+    result = searched(NeedsRoom(os.getpid()), "loky")
+    failures = {c.id: c.failure for c in result.candidates if c.failure}
+    assert list(failures) == [3]
+    assert "MemoryError at step 0: Unable to allocate" in failures[3]
+    assert result.reason == "finished"
+    assert [c.id for c in result.ranked][:4] == [23, 22, 21, 20]
+
+
+# Workers
+
+
+@dataclass(frozen=True)
+class Tells(CPUEngine):
+    """Says which process works on which candidate, and takes its time, so that a test can kill it on the way."""
+
+    folder: str = ""
+
+    def value_and_gradient(self, problem, configurations: Sequence[Configuration]):
+        path = os.path.join(self.folder, str(configurations[0].owner))
+        with open(path, "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(0.05)
+        return super().value_and_gradient(problem, configurations)
+
+
+def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_path, monkeypatch):
+    X, y = points()
+    setting = {"budget": 4, "n_candidates": 4, "random_state": 0}
+    expected = PGLearnClassifier(**setting).fit(X, y)
+    monkeypatch.setattr(
+        "pglearn.estimators.pglearn.chosen_engine",
+        lambda name, loss, propagation, *_: Tells(loss, propagation, folder=str(tmp_path)),
+    )
+    heard, killed = [], set()
+
+    def kill_a_worker(event):
+        heard.append(event)
+        if event["event"] == "candidate_advanced" and len(killed) < 2:
+            busy = {int(text) for path in tmp_path.iterdir() if (text := path.read_text())} - killed - {os.getpid()}
+            if busy:
+                pid = busy.pop()
+                killed.add(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    model = PGLearnClassifier(**setting, n_jobs=2, executor="loky").fit(X, y, listeners=(kill_a_worker,))
+    assert len(killed) == 2
+    for name in model.history_:
+        np.testing.assert_array_equal(model.history_[name], expected.history_[name])
+    for name in model.search_results_:
+        np.testing.assert_array_equal(model.search_results_[name], expected.search_results_[name])
+    np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
+    ran = [(event["candidate"], event["steps"]) for event in heard if event["event"] == "candidate_advanced"]
+    assert len(ran) == len(set(ran)) == 4 * 3
+
+
+# Time
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_max_time_is_honoured_to_within_one_step(name):
+    step = 0.3
+    searched(Scripted(lambda k: 1.0) if name != "loky" else RaisesFor(()), name)  # workers take a while to start
+    heard = []
+    result = searched(Sleepy(step), name, [heard.append], max_time=1.0)
+    took = heard[-1]["time"] - heard[0]["time"]
+    assert result.reason == "out of time"
+    assert 1.0 <= took < 1.0 + step + 0.5  # and some patience with a busy machine
+    assert np.isfinite(result.ranked[0].loss)

@@ -1,0 +1,192 @@
+"""`pglearn resume`: what a killed, stopped or interrupted command left behind is gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pglearn import cli
+from pglearn.engine import CPUEngine
+from pglearn.search import read_events
+from tests.test_interrupt import COMMAND, PATIENCE, process
+
+SEARCH = ["--budget", "4", "--candidates", "4", "--jobs", "1", "--quiet", "--loss", "ranking"]
+RESULTS = ("predictions.csv", "feature_weights.csv")
+
+# Every evaluation takes its time, so that signals meet the search in the middle.
+SLOW_COMMAND = COMMAND.replace(
+    "from pglearn.cli import main",
+    """
+import time
+from pglearn.engine import CPUEngine
+from pglearn.search import checkpoint
+checkpoint.EVERY = 0.0
+usual = CPUEngine.value_and_gradient
+CPUEngine.value_and_gradient = lambda *arguments: (time.sleep(0.1), usual(*arguments))[1]
+from pglearn.cli import main
+""",
+)
+
+# The fifth evaluation, which is of the second candidate, takes a minute.
+STUCK_COMMAND = SLOW_COMMAND.replace("time.sleep(0.1)", "time.sleep(60 * (calls.append(1) or len(calls) > 4))").replace(
+    "usual =", "calls = []\nusual ="
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.where(np.arange(60) < 30, rng.choice(["x", "y"], 60), None)
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).assign(kind=labels).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def arguments(table, out):
+    return ["fit", str(table), "--target", "kind", "-o", str(out), *SEARCH]
+
+
+@pytest.fixture
+def expected(table, tmp_path):
+    assert cli.main(arguments(table, tmp_path / "alone")) == 0
+    return results(tmp_path / "alone")
+
+
+def results(folder):
+    return {name: (folder / name).read_bytes() for name in RESULTS}
+
+
+def wait_until_round(path, number, running):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and running.poll() is None:
+        events = read_events(path) if path.exists() else []
+        if any(event["event"] == "candidate_advanced" for event in events if event["number"] > number):
+            return
+        time.sleep(0.02)
+    pytest.fail(f"the search did not get there: {running.stderr.read()}")
+
+
+def says(capsys, *words, sentence):
+    assert cli.main([str(word) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, expected, capsys):
+    with process(tmp_path, SLOW_COMMAND, *arguments(table, out)) as running:
+        wait_until_round(out / "events.jsonl", 12, running)
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait(PATIENCE)
+    assert sorted(path.name for path in out.iterdir()) == ["checkpoint", "events.jsonl"]
+    assert cli.main(["resume", str(out), "--quiet"]) == 0
+    assert "pglearn: going on with round 2 of 3" in capsys.readouterr().err
+    assert results(out) == expected
+    assert sorted(path.name for path in out.iterdir()) == ["events.jsonl", *sorted({*RESULTS, "model.npz"})]
+    events = read_events(out / "events.jsonl")
+    assert [event["number"] for event in events] == list(range(len(events)))
+    assert [event["event"] for event in events].count("search_resumed") == 1
+
+
+def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
+    with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
+        wait_until_round(out / "events.jsonl", 2, running)
+        time.sleep(0.5)  # until it is stuck
+        os.killpg(running.pid, signal.SIGINT)
+        time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)
+        _, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130, err
+    assert err == (
+        f"pglearn: stopped by Ctrl-C before there was an answer. pglearn resume {out} goes on with the search.\n"
+    )
+    assert cli.main(["resume", str(out), "--quiet"]) == 0
+    assert results(out) == expected
+
+
+class Stop(BaseException):
+    pass
+
+
+@pytest.fixture
+def stopped(table, out, monkeypatch):
+    """A search that was stopped in its second round."""
+    usual, calls = CPUEngine.value_and_gradient, []
+
+    def stops(*given):
+        calls.append(1)
+        if len(calls) > 16:
+            raise Stop
+        return usual(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CPUEngine, "value_and_gradient", stops)
+        with pytest.raises(Stop):
+            cli.main(arguments(table, out))
+    return out
+
+
+def test_the_same_command_goes_on_too(stopped, table, expected, capsys):
+    assert cli.main(arguments(table, stopped)) == 0
+    assert "going on with round 2 of 3" in capsys.readouterr().err
+    assert results(stopped) == expected
+
+
+def test_another_command_does_not_take_the_place_of_an_unfinished_search(stopped, table, expected, capsys):
+    words = [*arguments(table, stopped), "--seed", "5"]
+    says(capsys, *words, sentence="holds the checkpoint of another search: random_state was 0 and is 5")
+    assert cli.main(["resume", str(stopped), "--quiet"]) == 0
+    assert results(stopped) == expected
+
+
+def test_a_changed_table_is_named(stopped, table, capsys):
+    table.write_text(table.read_text().replace("0.", "1."))
+    says(capsys, "resume", stopped, sentence="holds the checkpoint of another search: X has changed.")
+
+
+def test_a_table_that_was_moved_is_found_where_it_is_said_to_be(stopped, table, tmp_path, expected, capsys):
+    table.rename(tmp_path / "moved.csv")
+    says(capsys, "resume", stopped, sentence="t.csv")
+    assert cli.main(["resume", str(stopped), "--table", str(tmp_path / "moved.csv"), "--quiet"]) == 0
+    assert results(stopped) == expected
+
+
+def test_more_time_is_given_on_the_command_line(table, out, expected, capsys):
+    assert cli.main([*arguments(table, out), "--max-time", "0.000001"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"out of time: this is the best found so far. pglearn resume {out} --max-time SECONDS goes on" in printed
+    assert cli.main(["resume", str(out), "--quiet", "--max-time", "600"]) == 0
+    assert results(out) == expected
+
+
+def test_a_search_that_has_ended_is_not_resumed(table, out, expected, capsys):
+    assert cli.main(arguments(table, out)) == 0
+    capsys.readouterr()
+    says(capsys, "resume", out, sentence="has ended: there is nothing to resume.")
+
+
+def test_a_folder_without_a_search_is_said_to_be_so(tmp_path, capsys):
+    says(capsys, "resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"pglearn_command": 1}', '{"pglearn_command": 1, "a": 2}', "3"])
+def test_a_damaged_command_is_said_to_be_so(stopped, content, capsys):
+    (stopped / "checkpoint" / "command.json").write_text(content)
+    says(capsys, "resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
+
+
+def test_a_command_of_another_version_is_said_to_be_so(stopped, capsys):
+    path = stopped / "checkpoint" / "command.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pglearn_command": 9}))
+    says(capsys, "resume", stopped, sentence="written by another version of pglearn (format 9, this one reads 1)")
