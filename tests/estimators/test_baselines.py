@@ -262,6 +262,7 @@ def test_listeners_hear_the_search():
     assert events[0] | {"time": 0} == {
         "event": "search_started",
         "time": 0,
+        "number": 0,
         "version": 1,
         "method": "Grid",
         "points": 60,
