@@ -158,7 +158,7 @@ def test_nan_in_new_rows():
         ({"max_time": 0}, "max_time=0 must be above 0, or None."),
         ({"max_time": float("nan")}, "max_time=nan must be above 0, or None."),
         ({"max_time": "60"}, "max_time='60'"),
-        ({"executor": "dask"}, "executor='dask' is not known: give a concurrent.futures.Executor, 'loky', 'threads'"),
+        ({"executor": "desk"}, "executor='desk' is not known: give a concurrent.futures.Executor, 'loky', 'threads'"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"engine": "cpu", "device_memory": 1.0}, "device_memory is for the torch engine: leave it out"),
         ({"n_jobs": "all"}, "n_jobs='all'"),

@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument("--table", type=Path, help="where the table is now, if it was moved")
     resume.add_argument("--max-time", type=float, metavar="SECONDS", help="of the whole search, with what was used")
     resume.add_argument("--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine")
+    _add_cluster_option(resume)
     resume.add_argument("--quiet", action="store_true", help="no progress bar")
     resume.set_defaults(command=_resume)
 
@@ -116,8 +117,18 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default: all cores)"
     )
+    _add_cluster_option(group)
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_cluster_option(command: argparse._ActionsContainer) -> None:
+    command.add_argument(
+        "--cluster",
+        dest="executor",
+        metavar="WHERE",
+        help="dask://host:8786, ray://host:10001 or spark://host:7077; here: loky (default), threads, dask, ray, spark",
+    )
 
 
 def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
@@ -175,6 +186,7 @@ SEARCH_OPTIONS = (
     "engine",
     "max_time",
     "n_jobs",
+    "executor",
     "random_state",
 )
 
@@ -195,7 +207,8 @@ def _resume(options: argparse.Namespace) -> int:
     command = Command.read(options.output)
     if command.table is None and options.table is not None:
         raise InputError(f"{options.output} is of pglearn demo, which brings its own table: leave out --table.")
-    _run(command.with_changes(options.table, max_time=options.max_time, n_jobs=options.n_jobs), options)
+    changes = {name: getattr(options, name) for name in ("max_time", "n_jobs", "executor")}
+    _run(command.with_changes(options.table, **changes), options)
     return 0
 
 

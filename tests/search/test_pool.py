@@ -104,7 +104,7 @@ def test_one_job_without_an_executor_is_serial():
     assert workers_for("serial", 8).executor() is None
 
 
-@pytest.mark.parametrize("executor", ["dask", 3, object])
+@pytest.mark.parametrize("executor", ["desk", "desk://host:8786", 3, object])
 def test_an_unknown_executor_is_refused_with_a_sentence(executor):
     with pytest.raises(InputError, match=r"is not known: give a concurrent.futures.Executor, 'loky', 'threads' or"):
         workers_for(executor, 2)

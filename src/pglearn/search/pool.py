@@ -6,11 +6,12 @@ again only what is missing. Work goes out in parts of a stint, the longest first
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
@@ -22,7 +23,7 @@ from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
-from pglearn.search.handle import Handle, InMemory, OnDisk
+from pglearn.search.handle import Handle, InMemory
 from pglearn.search.workers import Workers, starting
 
 TRIES = 3
@@ -39,6 +40,32 @@ class Task:
     descent: Descent
 
 
+class _OneThread:
+    """The limit of this process, lifted by the last who needs it: a task that ends must not lift that of another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._needed_by = 0
+        self._limit = ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._needed_by == 0:
+                self._limit.enter_context(_threadpools().limit(limits=1))
+            self._needed_by += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._needed_by -= 1
+                if self._needed_by == 0:
+                    self._limit.close()
+
+
+_limit_of_process = _OneThread()
+
+
 @cache
 def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds
@@ -46,8 +73,7 @@ def _threadpools() -> ThreadpoolController:
 
 def one_thread() -> AbstractContextManager[object]:
     """One BLAS and OpenMP thread: the parallelism is across candidates, and sums round alike on every worker."""
-    limit: AbstractContextManager[object] = _threadpools().limit(limits=1)
-    return limit
+    return _limit_of_process()
 
 
 def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
@@ -68,10 +94,13 @@ class Pool:
 
     def __enter__(self) -> Pool:
         self._cleanup.callback(self._workers.close)
-        self._handle: Handle = InMemory(self._problem) if self._workers.share_memory else OnDisk(self._problem)
+        try:
+            self._handle = self._workers.handle(self._problem)
+        except BaseException:
+            self._cleanup.close()
+            raise
         self._cleanup.callback(self._handle.close)
         self._cleanup.callback(self._handle.stop)  # tasks still running after an error return soon
-        # Threads of this process share its BLAS: a task that ends must not lift the limit of one that runs.
         self._cleanup.enter_context(one_thread())
         return self
 
@@ -151,9 +180,12 @@ class Pool:
                     again.append((group, stint))
                     lost.update(candidate.id for candidate in group)
                     broken = error
-            if broken is not None and not under_way:  # the others of a dead executor are done in the next turn
+            given_up = max(lost.values(), default=0) >= TRIES
+            if broken is not None and (
+                given_up or not under_way
+            ):  # others of a dead executor are done in the next turn
                 self._workers.broken(broken)
-                if max(lost.values(), default=0) >= TRIES:
+                if given_up:
                     raise WorkerError(
                         f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
                         "use fewer of them (n_jobs=1) or a smaller table."

@@ -1,4 +1,4 @@
-"""Who runs the tasks: this process, its threads, loky's processes, or an executor that the user brings."""
+"""Who runs the tasks: this process, its threads, loky's processes, a cluster, or an executor that the user brings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 from pglearn.errors import InputError, WorkerError
+from pglearn.problem import Problem
+from pglearn.search.handle import Handle, InMemory, OnDisk
 
 IDLE_SECONDS = 30  # after which processes that no search uses end
 ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
@@ -19,9 +21,8 @@ ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to 
 class Workers(Protocol):
     """An executor with what a pool must know about it."""
 
-    @property
-    def share_memory(self) -> bool:
-        """Whether its tasks see the objects of this process."""
+    def handle(self, problem: Problem) -> Handle:
+        """By which its tasks find the problem. Asked for first, and once: a cluster is connected to now."""
         ...
 
     @property
@@ -42,6 +43,10 @@ class Workers(Protocol):
 
 def workers_for(executor: Any, n_jobs: int) -> Workers:
     """From the parameters `executor` and `n_jobs`."""
+    from pglearn.search.clusters import cluster_for
+
+    if (cluster := cluster_for(executor, n_jobs)) is not None:
+        return cluster
     if isinstance(executor, Executor):
         return Given(executor)
     if executor == "serial" or (executor is None and n_jobs == 1):
@@ -51,15 +56,18 @@ def workers_for(executor: Any, n_jobs: int) -> Workers:
     if executor in (None, "loky"):
         return Loky(n_jobs)
     raise InputError(
-        f"executor={executor!r} is not known: give a concurrent.futures.Executor, 'loky', 'threads' or 'serial'."
+        f"executor={executor!r} is not known: give a concurrent.futures.Executor, 'loky', 'threads' or 'serial', "
+        "or a cluster: 'dask', 'ray', 'spark', or its address like dask://host:8786."
     )
 
 
 class Here:
     """This process, one task after another."""
 
-    share_memory = True
     at_once = 1
+
+    def handle(self, problem: Problem) -> Handle:
+        return InMemory(problem)
 
     def executor(self) -> None:
         return None
@@ -76,9 +84,11 @@ class Given:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self.share_memory = isinstance(executor, ThreadPoolExecutor)
         # The executors of Python and of loky have it; of another that does not say, all cores of this machine.
         self.at_once = int(getattr(executor, "_max_workers", 0) or os.cpu_count() or 1)
+
+    def handle(self, problem: Problem) -> Handle:
+        return InMemory(problem) if isinstance(self._executor, ThreadPoolExecutor) else OnDisk(problem)
 
     def executor(self) -> Executor:
         return self._executor
@@ -93,11 +103,12 @@ class Given:
 class Threads:
     """Threads of this process, for as long as the pool."""
 
-    share_memory = True
-
     def __init__(self, n: int) -> None:
         self._executor = ThreadPoolExecutor(n)
         self.at_once = n
+
+    def handle(self, problem: Problem) -> Handle:
+        return InMemory(problem)
 
     def executor(self) -> Executor:
         return self._executor
@@ -117,12 +128,14 @@ class Loky:
     of a process that it started in place of one that had timed out, and a search would wait for it forever.
     """
 
-    share_memory = False
     _executors: ClassVar[dict[int, Executor]] = {}  # one per number of processes, for all searches
     _endings: ClassVar[dict[int, threading.Timer]] = {}
 
     def __init__(self, n: int) -> None:
         self._n = self.at_once = n
+
+    def handle(self, problem: Problem) -> Handle:
+        return OnDisk(problem)
 
     def executor(self) -> Executor:
         if (ending := self._endings.pop(self._n, None)) is not None:

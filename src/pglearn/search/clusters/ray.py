@@ -1,0 +1,134 @@
+"""Ray: the problem in its object store, candidates as its tasks. Only this module imports ray."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any
+
+from pglearn.errors import WorkerError
+from pglearn.problem import Problem
+from pglearn.search.clusters.broadcast import Broadcast, Remote, WorkersDied, arrived, to_send
+from pglearn.search.handle import Handle
+from pglearn.search.workers import starting
+
+LOOK_SECONDS = 1.0  # between two looks of a worker at whether it was told to stop
+LEAST_STORE = 2**27  # bytes of an object store of our own, besides the problem
+
+
+class Ray:
+    """The cluster that this process is connected to, one at an address, or workers of our own on this machine.
+
+    Ray runs the task of a dead worker again by itself, on another. If a task has killed several of them the pool hears
+    of it, and if the problem was lost with a machine it is put into the store again.
+    """
+
+    def __init__(self, given: str, n_jobs: int) -> None:
+        self._given = given
+        self._n_jobs = n_jobs
+        self._cleanup = ExitStack()
+
+    def handle(self, problem: Problem) -> Handle:
+        self._problem = to_send(problem)
+        self._connect()
+        self._executor = RayExecutor()
+        self._cleanup.callback(self._executor.forget)
+        return Broadcast(self._tell, heard_of)
+
+    @property
+    def at_once(self) -> int:
+        import ray
+
+        return max(int(ray.cluster_resources().get("CPU", 1)), 1)
+
+    def executor(self) -> RayExecutor:
+        import ray
+
+        if not ray.is_initialized():
+            raise WorkerError("The Ray cluster does not answer any more: start it and fit again.")
+        if self._executor.points is None:
+            self._executor.points = ray.put(self._problem)
+        return self._executor
+
+    def broken(self, error: RuntimeError) -> None:
+        pass  # Ray replaces its workers
+
+    def close(self) -> None:
+        self._cleanup.close()
+
+    def _connect(self) -> None:
+        import ray
+
+        if ray.is_initialized():
+            return
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        try:
+            with starting():
+                if self._given == "ray":
+                    size = sum(view.X.nbytes for view in self._problem.views)
+                    ray.init(
+                        address="local",
+                        num_cpus=self._n_jobs,
+                        include_dashboard=False,
+                        object_store_memory=LEAST_STORE + 2 * size,
+                        _node_ip_address="127.0.0.1",
+                        **quiet,
+                    )
+                else:
+                    ray.init(address=self._given, **quiet)
+        except (OSError, ImportError, ValueError, RuntimeError) as error:
+            raise WorkerError(f"No Ray cluster answers at {self._given} ({error}): is it running?") from error
+        self._cleanup.callback(ray.shutdown)
+
+    def _tell(self, name: str) -> None:
+        from ray.experimental import internal_kv
+
+        if self._executor.under_way:
+            with suppress(Exception):  # at the worst its workers end the parts that they are in
+                internal_kv._internal_kv_put(_key(name), b"stopped")
+
+
+def _key(name: str) -> bytes:
+    return f"pglearn-{name}".encode()
+
+
+_looked: dict[str, float] = {}  # when this worker last asked, by search
+
+
+def heard_of(name: str) -> bool:
+    """Ask the cluster, now and then: it is a call over the network."""
+    from ray.experimental import internal_kv
+
+    if time.monotonic() - _looked.get(name, -LOOK_SECONDS) < LOOK_SECONDS:
+        return False
+    _looked[name] = time.monotonic()
+    return bool(internal_kv._internal_kv_exists(_key(name)))
+
+
+class RayExecutor(Remote):
+    """Tasks of Ray as futures of Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import ray
+
+        self._arrived = ray.remote(num_cpus=1, max_retries=3)(arrived)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        future = self.begun()
+        remote = self._arrived.remote(self.points, partial(fn, *args, **kwargs))
+        remote.future().add_done_callback(lambda done: self.settle(future, done.result, self._cause))
+        return future
+
+    def _cause(self, error: BaseException) -> BaseException:
+        from ray.exceptions import ObjectLostError, RayError, RayTaskError
+
+        if isinstance(error, RayTaskError):
+            return error.cause if isinstance(error.cause, BaseException) else error
+        if isinstance(error, ObjectLostError):
+            self.points = None
+        if isinstance(error, RayError):
+            return WorkersDied(f"{type(error).__name__}: {error}")
+        return error
