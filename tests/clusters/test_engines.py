@@ -1,0 +1,242 @@
+"""Dask, Ray and Spark, each with separately started processes on loopback and workers that are killed.
+
+An engine is tested where PGLEARN_TEST_EXTRAS names it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from pglearn.engine import CPUEngine
+from pglearn.errors import InputError, WorkerError
+from pglearn.search import Stint
+from pglearn.search.pool import PART
+from pglearn.search.workers import workers_for
+from tests.clusters.engines import DiesOnce
+from tests.clusters.processes import children, dask_cluster, spark_cluster, wait_for
+from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
+from tests.conftest import EXTRAS
+from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
+from tests.search.test_pool import assert_identical, candidates, ones, pool_of, searched
+
+CLUSTERS = [name for name in ("dask", "ray", "spark") if name in EXTRAS]
+
+# Warnings of other packages are not ours to answer for.
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.skipif(not CLUSTERS, reason="PGLEARN_TEST_EXTRAS names none of dask, ray, spark"),
+]
+
+
+def only(name):
+    return pytest.mark.skipif(name not in CLUSTERS, reason=f"PGLEARN_TEST_EXTRAS does not name {name}")
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return searched(CPUEngine(), workers_for("serial", 1))
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """An address, and the ids of the nannies of two workers."""
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def ray(tmp_path_factory):
+    """A cluster of this process, on loopback and small."""
+    import ray
+
+    ray.init(
+        address="local",
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=10**8,
+        _node_ip_address="127.0.0.1",
+        log_to_driver=False,
+    )
+    yield "ray"
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def spark_address(tmp_path_factory):
+    """A standalone cluster of two workers."""
+    with spark_cluster(tmp_path_factory.mktemp("spark")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def spark(spark_address):
+    """The context of an application on it."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf().setMaster(spark_address).setAppName("tests").set("spark.ui.enabled", "false")
+    conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
+    conf.set("spark.executor.memory", "512m").set("spark.ui.showConsoleProgress", "false")
+    with SparkContext(conf=conf) as context:
+        context.setLogLevel("OFF")
+        context.pythonExec = sys.executable
+        executors = context._jsc.sc().statusTracker().getExecutorInfos
+        wait_for(lambda: len(list(executors())) == 3, "two Spark executors")  # the driver is the third
+        yield context
+
+
+@pytest.fixture(params=CLUSTERS)
+def cluster(request):
+    found = request.getfixturevalue(request.param)
+    return found[0] if request.param == "dask" else found
+
+
+# Before any context is made: a process has one at a time
+
+
+@only("spark")
+def test_an_application_of_our_own_starts_on_a_spark_master_and_ends_with_the_search(spark_address, serial):
+    from pyspark import SparkContext
+
+    usual = signal.getsignal(signal.SIGINT)
+    assert_identical(searched(CPUEngine(), workers_for(spark_address, 2)), serial)
+    assert SparkContext._active_spark_context is None
+    assert signal.getsignal(signal.SIGINT) is usual
+
+
+# Every engine
+
+
+def test_the_answer_is_that_of_the_serial_search(cluster, serial):
+    assert_identical(searched(CPUEngine(), workers_for(cluster, 2)), serial)
+
+
+def test_a_killed_worker_costs_its_own_task_and_nothing_is_counted_twice(cluster, serial, tmp_path):
+    engine = DiesOnce(folder=str(tmp_path))
+    result = searched(engine, workers_for(cluster, 2))
+    assert (tmp_path / "killed").exists()
+    assert_identical(result, serial)
+    needed = sum(len(candidate.history) for candidate in serial.candidates)
+    assert needed < engine.evaluations() <= needed + PART + 1, "the part that was lost ran again, and nothing else"
+
+
+def test_tasks_that_always_kill_their_worker_end_with_a_sentence_and_the_next_search_works(cluster, serial):
+    engine = KillsItsWorker(parent=os.getpid())
+    with (
+        pytest.raises(WorkerError, match="Worker processes died 3 times"),
+        pool_of(engine, workers_for(cluster, 2)) as pool,
+    ):
+        list(pool.run(candidates(1), Stint(steps=1)))
+    assert_identical(searched(CPUEngine(), workers_for(cluster, 2)), serial)
+
+
+def test_workers_see_the_points_read_only_and_have_one_thread(cluster):
+    with pool_of(SeesWritablePoints(), workers_for(cluster, 2)) as pool:
+        assert [candidate.loss for candidate in pool.run(ones(2), Stint(steps=0))] == [0.0, 0.0]
+    with pool_of(CountsThreads(), workers_for(cluster, 2)) as pool:
+        assert [candidate.loss for candidate in pool.run(ones(4), Stint(steps=0))] == [1.0] * 4
+
+
+def test_after_a_stop_candidates_come_back_as_they_are(cluster):
+    with pool_of(CPUEngine(), workers_for(cluster, 2)) as pool:
+        pool.stop()
+        back = list(pool.run(candidates(), Stint(steps=5)))
+    assert len(back) == 4
+    assert not any(candidate.started for candidate in back)
+
+
+def test_the_shell_runs_on_it(cluster, request, table):  # noqa: F811
+    name = cluster if isinstance(cluster, str) else "spark"  # the application that there is
+    _, output = fit(table, "--cluster", "serial")
+    expected = (output / "predictions.csv").read_text()
+    code, output = fit(table, "--cluster", name)
+    assert code == 0
+    assert (output / "predictions.csv").read_text() == expected
+
+
+# One engine
+
+
+@pytest.mark.parametrize("name", [name for name in CLUSTERS if name != "spark"])
+def test_running_tasks_hear_of_a_stop(name, request):
+    found = request.getfixturevalue(name)
+    with pool_of(Sleepy(0.05), workers_for(found[0] if name == "dask" else found, 2)) as pool:
+        threading.Timer(1.0, pool.stop).start()
+        begun = time.monotonic()
+        back = list(pool.run(ones(2), Stint(seconds=600)))
+        assert time.monotonic() - begun < 300
+    assert sorted(candidate.id for candidate in back) == [0, 1]
+
+
+@only("dask")
+def test_a_given_client_is_used_and_left_open(dask, serial):
+    from distributed import Client
+
+    with Client(dask[0].replace("dask://", "tcp://"), set_as_default=False) as client:
+        assert_identical(searched(CPUEngine(), workers_for(client, 1)), serial)
+        with client.get_executor(pure=False) as executor:
+            assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
+        assert client.submit(abs, -1).result() == 1
+
+
+@only("dask")
+def test_data_that_died_with_all_dask_workers_is_scattered_again(dask, serial):
+    address, nannies = dask
+    ran = iter(())
+    with pool_of(CPUEngine(), workers_for(address, 2)) as pool:
+        ran = pool.run(candidates(), Stint(steps=40))
+        first = next(ran)
+        for worker in [child for nanny in nannies for child in children(nanny)]:
+            os.kill(worker, signal.SIGKILL)
+        back = {candidate.id: candidate for candidate in (first, *ran)}
+    with pool_of(CPUEngine(), workers_for("serial", 1)) as pool:
+        expected = {candidate.id: candidate for candidate in pool.run(candidates(), Stint(steps=40))}
+    assert sorted(back) == [0, 1, 2, 3]
+    for number in range(4):
+        assert back[number].history == expected[number].history
+        np.testing.assert_array_equal(back[number].a, expected[number].a)
+
+
+@only("dask")
+def test_a_dask_cluster_of_our_own_starts_and_ends_with_the_search(serial):
+    assert_identical(searched(CPUEngine(), workers_for("dask", 2)), serial)
+
+
+@only("dask")
+def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("pglearn.search.clusters.dask.PATIENCE", 1)
+    with pytest.raises(WorkerError, match=r"No Dask scheduler answers at dask://127\.0\.0\.1:9"):
+        searched(CPUEngine(), workers_for("dask://127.0.0.1:9", 2))
+
+
+@only("spark")
+def test_a_killed_spark_executor_costs_its_own_task(spark, serial, tmp_path):
+    engine = DiesOnce(folder=str(tmp_path), generations=2)
+    assert_identical(searched(engine, workers_for(spark, 2)), serial)
+    assert (tmp_path / "killed").exists()
+
+
+@only("spark")
+def test_a_session_is_taken_for_its_context(spark, serial):
+    from pyspark.sql import SparkSession
+
+    assert_identical(searched(CPUEngine(), workers_for(SparkSession(spark), 2)), serial)
+
+
+@only("spark")
+def test_a_session_without_a_context_is_refused(spark):
+    class Connected:
+        @property
+        def sparkContext(self):
+            raise NotImplementedError
+
+    from pglearn.search.clusters.spark import Spark
+
+    with pytest.raises(InputError, match="session of Spark Connect, which has no RDDs"):
+        Spark(Connected(), 2).handle(small_problem())
