@@ -129,7 +129,7 @@ def test_a_killed_worker_costs_its_own_task_and_nothing_is_counted_twice(cluster
 def test_tasks_that_always_kill_their_worker_end_with_a_sentence_and_the_next_search_works(cluster, serial):
     engine = KillsItsWorker(parent=os.getpid())
     with (
-        pytest.raises(WorkerError, match="Worker processes died 3 times"),
+        pytest.raises(WorkerError, match="A task has killed its worker again and again"),
         pool_of(engine, workers_for(cluster, 2)) as pool,
     ):
         list(pool.run(candidates(1), Stint(steps=1)))
@@ -151,6 +151,15 @@ def test_after_a_stop_candidates_come_back_as_they_are(cluster):
     assert not any(candidate.started for candidate in back)
 
 
+def test_running_tasks_end_soon_after_a_stop(cluster):
+    with pool_of(Sleepy(0.05), workers_for(cluster, 2)) as pool:
+        threading.Timer(1.0, pool.stop).start()
+        begun = time.monotonic()
+        back = list(pool.run(ones(2), Stint(seconds=600)))
+        assert time.monotonic() - begun < 300
+    assert sorted(candidate.id for candidate in back) == [0, 1]
+
+
 def test_the_shell_runs_on_it(cluster, request, table):  # noqa: F811
     name = cluster if isinstance(cluster, str) else "spark"  # the application that there is
     _, output = fit(table, "--cluster", "serial")
@@ -161,17 +170,6 @@ def test_the_shell_runs_on_it(cluster, request, table):  # noqa: F811
 
 
 # One engine
-
-
-@pytest.mark.parametrize("name", [name for name in CLUSTERS if name != "spark"])
-def test_running_tasks_hear_of_a_stop(name, request):
-    found = request.getfixturevalue(name)
-    with pool_of(Sleepy(0.05), workers_for(found[0] if name == "dask" else found, 2)) as pool:
-        threading.Timer(1.0, pool.stop).start()
-        begun = time.monotonic()
-        back = list(pool.run(ones(2), Stint(seconds=600)))
-        assert time.monotonic() - begun < 300
-    assert sorted(candidate.id for candidate in back) == [0, 1]
 
 
 @only("dask")

@@ -84,8 +84,16 @@ class Broadcast:
         pass
 
 
-class WorkersDied(BrokenExecutor):
-    """Those that had a task, as often as the engine tries it again by itself."""
+class Lost(BrokenExecutor):
+    """A task that did not come back though it did no harm: it is to run again."""
+
+
+def deadly(reason: object) -> WorkerError:
+    """Of a task that has killed its worker as often as the engine tries it again by itself."""
+    return WorkerError(
+        f"A task has killed its worker again and again ({reason}), most likely for lack of memory: "
+        "use fewer workers per machine or a smaller table."
+    )
 
 
 class Remote(Executor):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Remote, WorkersDied, arrived, to_send
+from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, deadly, to_send
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
@@ -22,8 +22,8 @@ _stopped: set[str] = set()  # the searches that this worker was told to stop
 class Dask:
     """A given client, a scheduler's address, or workers of our own on this machine.
 
-    Dask gives the tasks of a dead worker to others by itself. Only if a task has killed several of them, or nobody is
-    left who holds the problem, does the pool hear of it: then the problem is scattered again.
+    Dask gives the tasks of a dead worker to others by itself. The pool hears of it only if nobody is left who holds the
+    problem: then it is scattered again.
     """
 
     def __init__(self, given: Any, n_jobs: int) -> None:
@@ -120,6 +120,8 @@ def _cause(error: BaseException) -> BaseException:
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
-    if isinstance(error, (KilledWorker, CancelledError, Cancelled, CommClosedError, TimeoutError)):
-        return WorkersDied(f"{type(error).__name__}: {error}")
+    if isinstance(error, KilledWorker):
+        return deadly(error)
+    if isinstance(error, (CancelledError, Cancelled, CommClosedError, TimeoutError)):
+        return Lost(f"{type(error).__name__}: {error}")
     return error

@@ -10,7 +10,7 @@ from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Remote, WorkersDied, arrived, to_send
+from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, deadly, to_send
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
@@ -21,8 +21,8 @@ LEAST_STORE = 2**27  # bytes of an object store of our own, besides the problem
 class Ray:
     """The cluster that this process is connected to, one at an address, or workers of our own on this machine.
 
-    Ray runs the task of a dead worker again by itself, on another. If a task has killed several of them the pool hears
-    of it, and if the problem was lost with a machine it is put into the store again.
+    Ray runs the task of a dead worker again by itself, on another. If the problem was lost with a machine it is put
+    into the store again.
     """
 
     def __init__(self, given: str, n_jobs: int) -> None:
@@ -123,12 +123,14 @@ class RayExecutor(Remote):
         return future
 
     def _cause(self, error: BaseException) -> BaseException:
-        from ray.exceptions import ObjectLostError, RayError, RayTaskError
+        from ray.exceptions import ObjectLostError, OutOfMemoryError, RayError, RayTaskError, WorkerCrashedError
 
         if isinstance(error, RayTaskError):
             return error.cause if isinstance(error.cause, BaseException) else error
+        if isinstance(error, (WorkerCrashedError, OutOfMemoryError)):
+            return deadly(type(error).__name__)
         if isinstance(error, ObjectLostError):
             self.points = None
         if isinstance(error, RayError):
-            return WorkersDied(f"{type(error).__name__}: {error}")
+            return Lost(f"{type(error).__name__}: {error}")
         return error

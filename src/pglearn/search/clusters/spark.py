@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -12,7 +13,7 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, WorkersDied, arrived, to_send
+from pglearn.search.clusters.broadcast import Broadcast, Lost, arrived, deadly, to_send
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
@@ -23,8 +24,8 @@ LOOPBACK = ("127.0.0.1", "localhost")
 class Spark:
     """A given session or context, a master's address, the session that there is, or workers of our own on this machine.
 
-    Spark runs the task of a dead executor again by itself. It has no word for tasks that run: after Ctrl-C they run to
-    the end of their part.
+    Spark runs the task of a dead executor again by itself. It has no word for tasks that run, so a stop cancels them:
+    their candidates come back as they went.
     """
 
     def __init__(self, given: Any, n_jobs: int) -> None:
@@ -39,7 +40,7 @@ class Spark:
         self._cleanup.callback(_quietly, points.destroy)
         self._executor = SparkExecutor(self._context, points)
         self._cleanup.callback(self._executor.shutdown, cancel_futures=True)
-        return Broadcast()
+        return Broadcast(self._executor.cancel)
 
     @property
     def at_once(self) -> int:
@@ -109,14 +110,20 @@ class SparkExecutor(ThreadPoolExecutor):
         super().__init__(max_workers=max(int(context.defaultParallelism), 2), thread_name_prefix="pglearn-spark")
         self._context = context
         self._points = points
+        self._group = f"pglearn-{uuid.uuid4().hex}"
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return super().submit(self._job, partial(fn, *args, **kwargs))
+
+    def cancel(self, _: str = "") -> None:
+        with suppress(Exception):  # the application may have ended
+            self._context.cancelJobGroup(self._group)
 
     def _job(self, call: Callable[[], Any]) -> Any:
         from py4j.protocol import Py4JError
 
         points = self._points
+        self._context.setJobGroup(self._group, "pglearn")
         try:
             (result,) = self._context.parallelize((None,), 1).map(lambda _: arrived(points.value, call)).collect()
         except (Py4JError, OSError) as error:
@@ -131,4 +138,5 @@ def _cause(error: Exception) -> Exception:
         told = [line for line in lines if "Error: " in line and not line[0].isspace()]
         last = told[-1] if told else lines[0]
         return WorkerError(f"A worker cannot run tasks ({last.strip()}): install the same pglearn on every worker.")
-    return WorkersDied(next((line for line in lines if "Job aborted" in line), lines[0] if lines else repr(error)))
+    reason = next((line for line in lines if "Job aborted" in line or "cancelled" in line), repr(error))
+    return deadly(reason.strip()) if " times, most recent failure" in reason else Lost(reason.strip())
