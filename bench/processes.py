@@ -45,12 +45,19 @@ def started(command: list[str], log: Path, **environment: str) -> Iterator[subpr
             process.wait()
 
 
-def children(pid: int) -> list[int]:
+def children(pid: int, what: str) -> list[int]:
+    """The children of a process that have `what` in their command line."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+        found = [child for task in tasks for child in (task / "children").read_text().split()]
+        return [int(child) for child in found if what.encode() in Path(f"/proc/{child}/cmdline").read_bytes()]
     except OSError:
-        return []
+        return []  # it has ended meanwhile
+
+
+def workers_of(nannies: list[int]) -> list[int]:
+    """The processes in which dask workers run, less those that are being started again."""
+    return [worker for nanny in nannies for worker in children(nanny, "spawn_main")]
 
 
 @contextmanager

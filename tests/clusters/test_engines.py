@@ -20,7 +20,7 @@ from pglearn.search import Stint
 from pglearn.search.pool import PART
 from pglearn.search.workers import workers_for
 from tests.clusters.engines import DiesOnce
-from tests.clusters.processes import children, dask_cluster, spark_cluster, wait_for
+from tests.clusters.processes import dask_cluster, spark_cluster, wait_for, workers_of
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
 from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
@@ -186,11 +186,10 @@ def test_a_given_client_is_used_and_left_open(dask, serial):
 @only("dask")
 def test_data_that_died_with_all_dask_workers_is_scattered_again(dask, serial):
     address, nannies = dask
-    ran = iter(())
     with pool_of(CPUEngine(), workers_for(address, 2)) as pool:
         ran = pool.run(candidates(), Stint(steps=40))
         first = next(ran)
-        for worker in [child for nanny in nannies for child in children(nanny)]:
+        for worker in workers_of(nannies):
             os.kill(worker, signal.SIGKILL)
         back = {candidate.id: candidate for candidate in (first, *ran)}
     with pool_of(CPUEngine(), workers_for("serial", 1)) as pool:
