@@ -14,7 +14,8 @@ from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, 
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
-PATIENCE = 60  # seconds for a scheduler to answer, and for the first worker to be there
+PATIENCE = 60  # seconds for a scheduler to answer
+WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
 
 _stopped: set[str] = set()  # the searches that this worker was told to stop
 
@@ -80,7 +81,7 @@ class Dask:
 
     def _wait_for_a_worker(self) -> None:
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=WORKER_PATIENCE)
         except TimeoutError as error:
             raise WorkerError("The Dask scheduler has no workers: start some (dask worker) and fit again.") from error
 
