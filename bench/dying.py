@@ -64,15 +64,14 @@ def main() -> None:
         model, witness = searched(executor, victims)
     assert witness.killed_at is not None, "nobody was killed"
     np.testing.assert_array_equal(model.label_distributions_, whole.label_distributions_)
-    for name, values in whole.history_.items():
-        np.testing.assert_array_equal(model.history_[name], values)
+    differ = np.any([model.history_[name] != values for name, values in whole.history_.items()], axis=0)
     if options.plot:
         draw(witness, options.plot)
     print_table(
         [
             Figure("search in which nobody dies", f"{undisturbed.seconds:.2f} s"),
             Figure("search with a worker killed", f"{witness.seconds:.2f} s"),
-            Figure("evaluations that differ", "0", "0", True),
+            Figure.at_most(f"of {len(differ)} evaluations, those that differ", float(differ.sum()), 0, ""),
         ]
     )
 

@@ -160,7 +160,7 @@ def test_running_tasks_end_soon_after_a_stop(cluster):
     assert sorted(candidate.id for candidate in back) == [0, 1]
 
 
-def test_the_shell_runs_on_it(cluster, request, table):  # noqa: F811
+def test_the_shell_runs_on_it(cluster, table):  # noqa: F811
     name = cluster if isinstance(cluster, str) else "spark"  # the application that there is
     _, output = fit(table, "--cluster", "serial")
     expected = (output / "predictions.csv").read_text()
