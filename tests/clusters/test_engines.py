@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from bench.processes import dask_cluster, spark_cluster, wait_for, workers_of
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
@@ -20,7 +21,6 @@ from pglearn.search import Stint
 from pglearn.search.pool import PART
 from pglearn.search.workers import workers_for
 from tests.clusters.engines import DiesOnce
-from tests.clusters.processes import dask_cluster, spark_cluster, wait_for, workers_of
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
 from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
