@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 180  # seconds: a busy machine starts a JVM slowly
+PATIENCE = 600  # seconds: a busy machine takes minutes to start a process
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
