@@ -2,11 +2,13 @@
 
     python bench/answers.py                                    # the paper's data sets, ten published splits
     python bench/answers.py --noise uniform --splits 3
+    python bench/answers.py --other --first 20 --splits 3      # draws that no table of accuracies has
     python bench/answers.py --plot docs/reliability.svg        # needs matplotlib
     python bench/answers.py --quick                            # small made-up data
 
-One default fit per split. Its members then answer alone, in each basis, together, after hearing each other, and with
-class shares, which is the default. The second table is the expected calibration error of the default (15 bins).
+One default fit per split. Its members then answer alone, in each basis, together with weights of several widths τ,
+after hearing each other and a linear model that counts more or less, and with class shares, which is the default. The
+second table is the expected calibration error of the default (15 bins).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from common import DATA_SETS, data_folder, hidden, load, machine, print_columns,
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
-from pglearn.estimators.members import Member, averaged
+from pglearn.estimators.linear import POWER, linear_opinion
+from pglearn.estimators.members import TAU, Member, averaged
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -38,7 +41,7 @@ def main() -> None:
     accuracy: dict[str, dict[str, list[float]]] = {}
     answers: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for task in chosen_tasks(options):
-        for split in range(options.splits):
+        for split in range(options.first, options.first + options.splits):
             draw = task.draw(split)
             model = PGLearnClassifier(
                 random_state=split, n_jobs=options.jobs, **({"budget": 2} if options.quick else {})
@@ -60,7 +63,9 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder of the .npz files (default: PGLEARN_DATA or ../shared/data)")
     parser.add_argument("--sets", nargs="+", default=DATA_SETS, choices=DATA_SETS, metavar="SET")
+    parser.add_argument("--other", action="store_true", help="data that ships with scikit-learn or makes itself")
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first split or draw")
     parser.add_argument("--noise", default="none", choices=("none", *NOISE), help="as many columns as features")
     parser.add_argument("--jobs", type=int, default=-1, help="processes of a fit")
     parser.add_argument("--plot", type=Path, help="write a reliability plot to this file")
@@ -74,6 +79,8 @@ def parsed() -> argparse.Namespace:
 def chosen_tasks(options: argparse.Namespace) -> list[Task]:
     if options.quick:
         return [Task("small", partial(other_data.drawn, partial(other_data.skewed, (60, 40, 30)), 0.2))]
+    if options.other:
+        return [other_data.other_task(name, 10) for name in other_data.NAMES]
     sets = [load(name, data_folder(options.data)) for name in options.sets]
     if None in sets:
         raise SystemExit("The published data sets are not in that folder: name it with --data. --quick needs none.")
@@ -86,11 +93,23 @@ def variations(model: PGLearnClassifier, draw: Draw) -> dict[str, np.ndarray]:
     members = before_hearing(answer, Problem.of(answer.X, hidden(draw.y, draw.shown)), model)
     found = {f"{name} alone": mean_of(answer, by_basis(members, b)) for b, name in enumerate(model.bases_)}
     found["all, equal weights"] = mean_of(answer, members)
-    weights = [member.weight for member in members]
-    found["all, weighted"] = averaged([member.F for member in members], weights, answer.prior)[0]
-    found["all, after hearing each other"] = answer.opinion[0]
+    weights = np.array([member.weight for member in members])
+    for tau in (TAU / 2, TAU, 2 * TAU):
+        found[f"all, weighted, τ = {tau:g}"] = averaged(
+            [member.F for member in members], (weights ** (TAU / tau)).tolist(), answer.prior
+        )[0]
+    found["all, after hearing each other"] = replace(answer, linear=None).opinion[0]
+    for power in (2, POWER, 4):
+        found[f"and a linear model, s^{power}"] = with_linear(answer, model.linear_weight_ ** (power / POWER))
+    found["a linear model alone"] = with_linear(answer, 1.0, np.eye(len(answer.classes))[draw.y[draw.shown]])
     found["with class shares: the default"] = model.label_distributions_
     return found
+
+
+def with_linear(answer: Answer, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
+    """The answer before class shares, the linear model counting so much; with `Y`, whether it is heard or not."""
+    linear = answer.linear if Y is None else linear_opinion(answer.bases, Y, np.inf)
+    return replace(answer, linear=None if linear is None else replace(linear, weight=weight)).opinion[0]
 
 
 def before_hearing(answer: Answer, problem: Problem, model: PGLearnClassifier) -> list[Member]:

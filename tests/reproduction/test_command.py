@@ -13,7 +13,8 @@ from pglearn import cli
 from pglearn.reproduction import command, figures, methods
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
-SMALL = ["--sets", "umist", "yale", "--splits", "2", "--budget", "2", "--candidates", "2", "--quiet", "--jobs", "1"]
+FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet", "--jobs", "1"]
+SMALL = [*FEW, "--budget", "2", "--candidates", "2", "--unit-steps", "1"]
 
 
 @pytest.fixture
@@ -90,9 +91,16 @@ def test_table_4_gives_each_competitor_all_units(reproduce, out):
 
 
 def test_units_of_seconds(reproduce, out, capsys):
-    assert reproduce("table2", "--methods", "Grid", "--unit-seconds", "0.01") == 0
+    few = (*FEW, "--budget", "2", "--candidates", "2", "--methods", "Grid", "--unit-seconds", "0.01")
+    assert reproduce("table2", *few, small=False) == 0
     assert "Expected time: about 0 s, 1 at a time." in capsys.readouterr().out
     assert (pd.read_csv(out / "rows.csv")["unit_seconds"] == 0.01).all()
+
+
+def test_a_unit_is_steps_or_seconds_not_both(reproduce, out, capsys):
+    assert reproduce("table2", "--unit-seconds", "0.01") == 2
+    assert "give --unit-steps or --unit-seconds, not both" in capsys.readouterr().err
+    assert not (out / "rows.csv").exists()
 
 
 def test_the_expected_time_of_a_long_run_is_told_before_it(reproduce, capsys, monkeypatch):
@@ -106,7 +114,7 @@ def test_the_expected_time_of_a_long_run_is_told_before_it(reproduce, capsys, mo
 
 def test_a_quick_run_tells_what_the_full_one_would_take(reproduce, capsys):
     assert reproduce("table2", "--quick", "--methods", *methods.METHODS, "--splits", "1") == 0
-    assert re.search(r"The full run \(B = 32, T = 8, .*\) would take about", capsys.readouterr().out)
+    assert re.search(r"The full run \(B = 16, T = 4, unit 0.2 s, .*\) would take about", capsys.readouterr().out)
 
 
 def test_no_run_shows_what_there_is(reproduce, out, capsys):

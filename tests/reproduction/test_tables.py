@@ -159,7 +159,7 @@ def test_the_verdicts_count_data_sets():
 def test_markdown_csv_and_terminal_tell_the_same():
     table = table_of(TABLE_3, rows(TABLE_3, steadily), ("coil", "yale"))
     text = tables.markdown(table)
-    assert "B = 32, T = 8, unit 1 step for every method" in text
+    assert "B = 16, T = 4, unit 0.2 s for every method" in text
     (line,) = [line for line in text.splitlines() if line.startswith("| 10 % | Grid")]
     p = f"{entry(table, '10 %', 'Grid').comparison.p:.2g}"
     assert line == f"| 10 % | Grid | 0.8129▲ | 0.8445▲ | +0.0316 | 4.80 | 2.50 | {p} | 10 | 2.0 |"

@@ -272,6 +272,8 @@ def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
         "unit_steps": options.unit_steps,
         "unit_seconds": options.unit_seconds,
     }
+    if options.unit_steps is not None:
+        usual = replace(usual, unit_seconds=None)
     return replace(usual, **{name: value for name, value in changed.items() if value is not None})
 
 
@@ -291,6 +293,8 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             check_whole(f"--{name.replace('_', '-')}", getattr(options, name), least)
     check_positive_or_none("--unit-seconds", options.unit_seconds)
+    if options.unit_steps is not None and options.unit_seconds is not None:
+        raise InputError("A unit is either steps or seconds: give --unit-steps or --unit-seconds, not both.")
     if (options.splits or 0) > SPLITS:
         raise InputError(f"--splits {options.splits}: there are {SPLITS} published splits.")
 
