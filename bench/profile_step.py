@@ -3,8 +3,8 @@
     python bench/profile_step.py [--rows N ...] [--features D] [--labels L] [--quick]
 
 Every stage of `CPUEngine.value_and_gradient` is called by itself, in its order, on made-up clouds: k = 10, 10 classes,
-leave-one-out, one thread. Seconds are those of the processor, so that others on the machine do not count. The solves are
-to the tolerance that the search asks for. ``--quick`` takes a small problem.
+leave-one-out, one thread. Seconds are those of the processor, so that others on the machine do not count. The solves
+are to the tolerance that the search asks for. ``--quick`` takes a small problem.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def stages(problem: Problem, a: np.ndarray, k: int) -> Iterator[tuple[str, float
     S, _, pullback = row_normalised(scores.S, scores.least)
     _, dg_dS = Log()(S, problem.scored_codes)
     Λ, F = timed("adjoint factors", lambda: scores.factors(pullback(dg_dS)))
-    products = timed("edge products", lambda: adjoint.edge_products(edges, Λ, F))
-    timed("contraction with X", lambda: adjoint.contracted(problem, edges, products))
+    products = timed("edge products", lambda: adjoint.edge_products(graph, Λ, F))
+    timed("contraction with X", lambda: adjoint.contracted(problem, graph, products))
     yield from seconds
 
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+FROM_ROWS = 4000  # with fewer, NumPy is done before Numba is loaded
+
+
+def is_large(rows: int) -> bool:
+    """Whether compiled loops pay for a problem of so many rows."""
+    return rows >= FROM_ROWS
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -18,8 +23,10 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Numba keeps its cache beside the module, or in the user's cache folder; where it can write to neither, it compiles
     at every start.
     """
+    import numba
+
     options = {"nogil": True, "fastmath": {"reassoc", "contract"}}
     try:
-        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
     except RuntimeError:
-        return njit(**options)(function)  # type: ignore[no-any-return]
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]

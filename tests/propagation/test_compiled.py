@@ -13,7 +13,6 @@ from tests.problems import points
 
 from pglearn.graph import weighted_graph
 from pglearn.propagation import LGC, compiled
-from pglearn.propagation import lgc as module
 
 alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
 
@@ -28,7 +27,7 @@ def solved(graph, B, alpha=0.99, tolerance=1e-12):
 
 @pytest.fixture
 def always_compiled(monkeypatch):
-    monkeypatch.setattr(module, "COMPILED_FROM", 0)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
 
 
 def test_neighbours_are_close_in_the_order_of_the_graph():
@@ -78,7 +77,7 @@ def test_it_takes_the_steps_that_numpy_takes(tolerance, monkeypatch):
     graph = graph_of(300)
     B = np.random.default_rng(0).normal(size=(300, 40)) * np.logspace(-8, 8, 40)
     expected = solved(graph, B, tolerance=tolerance)
-    monkeypatch.setattr(module, "COMPILED_FROM", 0)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
     found = solved(graph, B, tolerance=tolerance)
     assert found.converged
     assert abs(found.iterations - expected.iterations) <= 1
@@ -102,7 +101,7 @@ def test_what_is_not_a_number_has_not_converged(always_compiled):
 def test_large_problems_are_solved_in_compiled_passes_and_small_ones_without_numba(monkeypatch):
     used = []
     monkeypatch.setattr(compiled, "product", lambda *_: used.append(_) or pytest.fail("stop here"))
-    monkeypatch.setattr(module, "COMPILED_FROM", 61)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 61)
     assert solved(graph_of(60), np.eye(60)[:, :3]).converged
     assert not used
     with pytest.raises(pytest.fail.Exception):
@@ -135,20 +134,22 @@ def test_where_nothing_can_be_written_it_still_compiles(monkeypatch):
 
     from pglearn.compiled import compiled as compiling
 
-    tried = []
+    tried, usual = [], numba.njit
 
     def njit(**options):
         tried.append(options.get("cache", False))
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
-        return numba.njit(**options)
+        return usual(**options)
 
-    monkeypatch.setattr("pglearn.compiled.njit", njit)
+    monkeypatch.setattr(numba, "njit", njit)
     assert compiling(lambda x: x + 1)(1) == 2
     assert tried == [True, False]
 
 
 def test_import_loads_neither_numba_nor_pynndescent():
-    code = "import sys, pglearn; from pglearn import PGLearnClassifier; print({'numba', 'pynndescent'} & set(sys.modules))"
+    code = (
+        "import sys, pglearn; from pglearn import PGLearnClassifier; print({'numba', 'pynndescent'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from pglearn.compiled import is_large
 from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.problem import Array, column_medians
@@ -86,6 +87,11 @@ def graph_of_exponents(edges: Edges, exponents: Array) -> Graph:
 def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:
     """‖u_i − v_j‖² per pair (i, j), from differences: products would cancel for close points."""
     d2 = np.empty(len(i))
+    if is_large(len(V)):
+        from pglearn.graph import compiled
+
+        compiled.squared_distances(U, V, i, j, d2)
+        return d2
     for part in blocks(len(i), U.shape[1]):
         difference = U[i[part]] - V[j[part]]
         d2[part] = np.einsum("em,em->e", difference, difference)

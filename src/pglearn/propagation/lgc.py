@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg, sparse
 
+from pglearn.compiled import is_large
 from pglearn.errors import InputError
 from pglearn.graph import Graph
 from pglearn.parameters import choice
@@ -28,7 +29,6 @@ from pglearn.propagation.base import Solution
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
 FINEST = 1e-14  # tolerance that rounding allows
 BATCH = 64  # right-hand sides that conjugate gradients move together
-COMPILED_FROM = 4000  # points; with fewer, NumPy is done before Numba is loaded
 COMPILED_BATCH = 16  # right-hand sides that fit the cache with their neighbours
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
 
@@ -150,11 +150,13 @@ def power(system: LGCSystem, B: Array) -> tuple[Array, int]:
 
 def conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
     """Columns in batches: the work space is a few batches wide, however many labels there are."""
-    if len(B) >= COMPILED_FROM:
-        order, P = system.graph.in_order
-        passes, width, rows = CompiledPasses, COMPILED_BATCH, order
+    passes: type[NumPyPasses | CompiledPasses]
+    if is_large(len(B)):
+        rows, P = system.graph.in_order
+        passes, width = CompiledPasses, COMPILED_BATCH
     else:
-        passes, width, rows, P = NumPyPasses, BATCH, slice(None), system.graph.P
+        rows, P = np.arange(len(B)), system.graph.P
+        passes, width = NumPyPasses, BATCH
     F = np.empty_like(B)
     products = 0
     for start in range(0, B.shape[1], width):
@@ -207,16 +209,16 @@ class NumPyPasses:
         self._P, self._mu = P, mu
         self.F, self._R = np.zeros_like(B), B.copy()
         self._direction = self._product = B.copy()
-        self.rho = np.einsum("nc,nc->c", B, B)
+        self.rho: Array = np.einsum("nc,nc->c", B, B)
 
     def product(self) -> Array:
         self._product = self._direction - self._mu * (self._P @ self._direction)
-        return np.einsum("nc,nc->c", self._direction, self._product)
+        return np.asarray(np.einsum("nc,nc->c", self._direction, self._product))
 
     def reduce(self, step: Array) -> Array:
         self._product *= step
         self._R -= self._product
-        return np.einsum("nc,nc->c", self._R, self._R)
+        return np.asarray(np.einsum("nc,nc->c", self._R, self._R))
 
     def move(self, step: Array, turn: Array) -> None:
         self.F += step * self._direction
@@ -234,7 +236,7 @@ class CompiledPasses:
         self._P, self._mu = P, mu
         self.F, self._R = np.zeros_like(B), B.copy()
         self._direction, self._product = B.copy(), np.empty_like(B)
-        self.rho = np.einsum("nc,nc->c", B, B)
+        self.rho: Array = np.einsum("nc,nc->c", B, B)
 
     def product(self) -> Array:
         curvature, P = np.empty_like(self.rho), self._P
