@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-FROM_ROWS = 4000  # with fewer, NumPy is done before Numba is loaded
+FROM_ROWS = 4000  # up to here dense factors are considered, and loading Numba would be felt
 
 
 def is_large(rows: int) -> bool:
