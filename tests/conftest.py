@@ -18,7 +18,7 @@ settings.load_profile("pglearn")
 EXTRAS = os.environ.get("PGLEARN_TEST_EXTRAS", "").split()
 
 # name → factory taking (loss, propagation); an engine is under the whole contract once it is named here.
-ENGINES = {"cpu": CPUEngine}
+ENGINES = {"cpu": CPUEngine, "cpu, compiled": CPUEngine}
 if "torch" in EXTRAS:
     from pglearn.engine.torch import TorchEngine
 
@@ -26,6 +26,8 @@ if "torch" in EXTRAS:
 
 
 @pytest.fixture(params=ENGINES)
-def make_engine(request):
-    """loss, propagation → engine, for each engine there is."""
+def make_engine(request, monkeypatch):
+    """loss, propagation → engine, for each engine there is; that of the CPU also as it is for large problems."""
+    if request.param == "cpu, compiled":
+        monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
     return ENGINES[request.param]

@@ -91,7 +91,7 @@ class LocalGraph:
         X = self.problem.X - self.problem.centre  # rows of T sum to one: the centre cancels in R
         R = X - edges.directed(graph.t_ij, graph.t_ji) @ X
         dg_dT = (-2 * inner_products(R, X, p, q) for p, q in ((edges.i, edges.j), (edges.j, edges.i)))
-        dg_dl2 = contracted(self.problem, edges, row_stochastic_pull(graph, *dg_dT) / self.scales)
+        dg_dl2 = contracted(self.problem, graph, row_stochastic_pull(graph, *dg_dT) / self.scales)
         return Point(ell, float(np.einsum("im,im->", R, R)), 2 * ell * dg_dl2)
 
 

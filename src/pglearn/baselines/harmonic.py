@@ -92,7 +92,7 @@ class Harmonic:
         adjoint[self.unlabelled] = (1 - self.epsilon) * self.solve(dg_df, transposed=True)
         edges = self.graph.edges
         R_ij, R_ji = (inner_products(adjoint, self.F, p, q) for p, q in ((edges.i, edges.j), (edges.j, edges.i)))
-        return contracted(problem, edges, row_stochastic_pull(self.graph, R_ij, R_ji))
+        return contracted(problem, self.graph, row_stochastic_pull(self.graph, R_ij, R_ji))
 
     def hidden(self, fold: Array) -> Array:
         """The solution at every labelled row when its fold's labels are hidden, l × c."""

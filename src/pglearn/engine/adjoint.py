@@ -10,6 +10,8 @@
 
 ∂g/∂a_m = −Σ_ij B_ij (x_im − x_jm)² = −2 [ Σ_i b_i x_im² − Σ_i x_im (BX)_im ]
 
+The second form is NumPy's way around an array of edges × features; compiled loops, which need none, take the first.
+
 The edges are held fixed. B has P and T in it, never W or 1/D, so nothing under- or overflows.
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pglearn.compiled import is_large
 from pglearn.graph import Edges, Graph
 from pglearn.graph.weights import blocks
 from pglearn.problem import Array, Problem
@@ -27,15 +30,22 @@ COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
 def gradient(problem: Problem, graph: Graph, coupling: float, adjoint: Array, F: Array) -> Array:
     """∂g/∂a, from the adjoint and the solution of the propagation on `graph`."""
     edges = graph.edges
-    S = coupling * edge_products(edges, adjoint, F)
+    S = coupling * edge_products(graph, adjoint, F)
     SP = S * graph.p
     q = edges.sums(SP, SP)
     B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)
-    return contracted(problem, edges, B)
+    return contracted(problem, graph, B)
 
 
-def edge_products(edges: Edges, adjoint: Array, F: Array) -> Array:
+def edge_products(graph: Graph, adjoint: Array, F: Array) -> Array:
     """(⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2 per edge."""
+    edges = graph.edges
+    if is_large(edges.n):
+        from pglearn.engine import compiled
+
+        totals = np.empty(len(edges))
+        compiled.edge_products(graph.in_order[0], edges.indptr, edges.indices, edges.order, adjoint, F, totals)
+        return totals
     products = inner_products(adjoint, F, edges.i, edges.j) + inner_products(adjoint, F, edges.j, edges.i)
     return np.asarray(products / 2)
 
@@ -59,9 +69,19 @@ def inner_products(U: Array, V: Array, i: Array, j: Array) -> Array:
     return products
 
 
-def contracted(problem: Problem, edges: Edges, B: Array) -> Array:
-    """−Σ_ij B_ij (x_im − x_jm)² for every feature m, without a difference being formed."""
-    X, centre = problem.X, problem.centre
+def contracted(problem: Problem, graph: Graph, B: Array) -> Array:
+    """−Σ_ij B_ij (x_im − x_jm)² for every feature m."""
+    edges, X = graph.edges, problem.X
+    if is_large(edges.n):
+        from pglearn.engine import compiled
+
+        dg_da = np.zeros(X.shape[1])
+        compiled.contracted(graph.in_order[0], edges.indptr, edges.indices, edges.order, X, B, dg_da)
+        return dg_da
+    return _contracted_without_differences(X, problem.centre, edges, B)
+
+
+def _contracted_without_differences(X: Array, centre: Array, edges: Edges, B: Array) -> Array:
     b = edges.sums(B, B)
     matrix = edges.matrix(B)
     dg_da = np.empty(X.shape[1])

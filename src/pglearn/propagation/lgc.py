@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
+from pglearn.compiled import is_large
 from pglearn.errors import InputError
 from pglearn.graph import Graph
 from pglearn.parameters import choice
@@ -27,6 +29,7 @@ from pglearn.propagation.base import Solution
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
 FINEST = 1e-14  # tolerance that rounding allows
 BATCH = 64  # right-hand sides that conjugate gradients move together
+COMPILED_BATCH = 16  # right-hand sides that fit the cache with their neighbours
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
 
 
@@ -147,36 +150,106 @@ def power(system: LGCSystem, B: Array) -> tuple[Array, int]:
 
 def conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
     """Columns in batches: the work space is a few batches wide, however many labels there are."""
+    passes: type[NumPyPasses | CompiledPasses]
+    if is_large(len(B)):
+        rows, P = system.graph.in_order
+        passes, width = CompiledPasses, COMPILED_BATCH
+    else:
+        rows, P = np.arange(len(B)), system.graph.P
+        passes, width = NumPyPasses, BATCH
     F = np.empty_like(B)
     products = 0
-    for start in range(0, B.shape[1], BATCH):
-        batch = slice(start, start + BATCH)
-        F[:, batch], iterations = _conjugate_gradients(system, np.ascontiguousarray(B[:, batch]))
+    for start in range(0, B.shape[1], width):
+        batch = slice(start, start + width)
+        b = np.ascontiguousarray(B[:, batch][rows], dtype=np.float64)
+        solved, iterations = _conjugate_gradients(passes(P, system.lgc.alpha, b), _goal(system, b))
+        F[rows, batch] = solved
         products = max(products, iterations)
     return F, products
 
 
-def _conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
+class Passes(Protocol):
+    """The work of an iteration on a batch of columns, in three passes over memory."""
+
+    F: Array
+    rho: Array
+    """‖R‖² per column, R being the residual."""
+
+    def product(self) -> Array:
+        """Multiply the direction by M; its curvature per column."""
+        ...
+
+    def reduce(self, step: Array) -> Array:
+        """Take that many of the products from the residual; the new ρ per column."""
+        ...
+
+    def move(self, step: Array, turn: Array) -> None:
+        """Go that far along the direction, and turn it: R + turn · direction."""
+        ...
+
+
+def _conjugate_gradients(passes: Passes, goal: Array) -> tuple[Array, int]:
     """A batch of columns: one product with P per iteration, step lengths of their own."""
-    P, mu, goal = system.graph.P, system.lgc.alpha, _goal(system, B)
-    F = np.zeros_like(B)
-    R = B.copy()
-    direction = R.copy()
-    rho = np.einsum("nc,nc->c", R, R)
-    iterations, most = 0, 10 * len(B)
+    rho = passes.rho
+    iterations, most = 0, 10 * len(passes.F)
     while (active := np.sqrt(rho) > goal).any() and iterations < most:
-        product = direction - mu * (P @ direction)
-        curvature = np.einsum("nc,nc->c", direction, product)
+        curvature = passes.product()
         # A finished column has nothing left to move along: zero steps keep it as it is.
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=active & (curvature > 0))
-        F += step * direction
-        product *= step
-        R -= product
-        previous, rho = rho, np.einsum("nc,nc->c", R, R)
-        direction *= np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0))
-        direction += R
+        previous, rho = rho, passes.reduce(step)
+        passes.move(step, np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0)))
         iterations += 1
-    return F, iterations
+    return passes.F, iterations
+
+
+class NumPyPasses:
+    """For small problems."""
+
+    def __init__(self, P: sparse.csr_matrix, mu: float, B: Array) -> None:
+        self._P, self._mu = P, mu
+        self.F, self._R = np.zeros_like(B), B.copy()
+        self._direction = self._product = B.copy()
+        self.rho: Array = np.einsum("nc,nc->c", B, B)
+
+    def product(self) -> Array:
+        self._product = self._direction - self._mu * (self._P @ self._direction)
+        return np.asarray(np.einsum("nc,nc->c", self._direction, self._product))
+
+    def reduce(self, step: Array) -> Array:
+        self._product *= step
+        self._R -= self._product
+        return np.asarray(np.einsum("nc,nc->c", self._R, self._R))
+
+    def move(self, step: Array, turn: Array) -> None:
+        self.F += step * self._direction
+        self._direction *= turn
+        self._direction += self._R
+
+
+class CompiledPasses:
+    """For large ones: every pass reads each number once."""
+
+    def __init__(self, P: sparse.csr_matrix, mu: float, B: Array) -> None:
+        from pglearn.propagation import compiled
+
+        self._compiled = compiled
+        self._P, self._mu = P, mu
+        self.F, self._R = np.zeros_like(B), B.copy()
+        self._direction, self._product = B.copy(), np.empty_like(B)
+        self.rho: Array = np.einsum("nc,nc->c", B, B)
+
+    def product(self) -> Array:
+        curvature, P = np.empty_like(self.rho), self._P
+        self._compiled.product(P.indptr, P.indices, P.data, self._mu, self._direction, self._product, curvature)
+        return curvature
+
+    def reduce(self, step: Array) -> Array:
+        rho = np.empty_like(self.rho)
+        self._compiled.reduced(self._R, self._product, step, rho)
+        return rho
+
+    def move(self, step: Array, turn: Array) -> None:
+        self._compiled.moved(self.F, self._direction, self._R, step, turn)
 
 
 def _goal(system: LGCSystem, B: Array) -> Array:

@@ -1,0 +1,37 @@
+"""Compiled sums over edges against the NumPy code; whole gradients are in test_adjoint.py and test_engines.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.problems import partly_labelled, points
+
+from pglearn.engine import adjoint
+from pglearn.graph import weighted_graph
+from pglearn.problem import Problem
+
+
+def graph_and_problem(dtype=np.float64, offset=0.0):
+    X = (points(80) + offset).astype(dtype)
+    return weighted_graph(X, np.full(4, 0.3), 5), Problem.of(X, partly_labelled(80, 12))
+
+
+@pytest.mark.parametrize("columns", [1, 10, 33])
+def test_edge_products_are_numpys(columns, monkeypatch):
+    graph, _ = graph_and_problem()
+    U, V = np.random.default_rng(0).normal(size=(2, 80, columns))
+    expected = adjoint.edge_products(graph, U, V)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    np.testing.assert_allclose(adjoint.edge_products(graph, U, V), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("dtype", "accuracy"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_the_contraction_is_the_sum_of_squared_differences(dtype, accuracy, offset, monkeypatch):
+    graph, problem = graph_and_problem(dtype, offset)
+    B = np.random.default_rng(0).normal(size=len(graph.edges))
+    X, i, j = problem.X.astype(np.float64), graph.edges.i, graph.edges.j
+    expected = -2 * B @ (X[i] - X[j]) ** 2
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    found = adjoint.contracted(problem, graph, B)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=accuracy * np.abs(expected).max())

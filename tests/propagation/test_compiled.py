@@ -1,0 +1,155 @@
+"""Conjugate gradients in compiled passes: the same answer as NumPy's and the oracle's, and compiled only once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests import oracle
+from tests.problems import points
+
+from pglearn.graph import weighted_graph
+from pglearn.propagation import LGC, compiled
+
+alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+
+
+def graph_of(n=60, k=4):
+    return weighted_graph(points(n), np.full(4, 0.3), k)
+
+
+def solved(graph, B, alpha=0.99, tolerance=1e-12):
+    return LGC(alpha, "cg", tolerance).system(graph).solve(B)
+
+
+@pytest.fixture
+def always_compiled(monkeypatch):
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+
+
+def test_neighbours_are_close_in_the_order_of_the_graph():
+    graph = graph_of(500)
+    order, P = graph.in_order
+    np.testing.assert_array_equal(np.sort(order), np.arange(500))
+    np.testing.assert_array_equal(P.toarray(), graph.P.toarray()[np.ix_(order, order)])
+
+    def bandwidth(matrix):
+        row, column = matrix.nonzero()
+        return np.abs(row - column).max()
+
+    assert bandwidth(P) < bandwidth(graph.P)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 16])
+def test_each_pass_is_its_equation(columns):
+    graph, rng = graph_of(), np.random.default_rng(columns)
+    R, direction, F = rng.normal(size=(3, 60, columns))
+    P, mu = graph.P, 0.99
+    M = np.eye(60) - mu * P.toarray()
+    product, sums = np.empty_like(R), np.empty(columns)
+    compiled.product(P.indptr, P.indices, P.data, mu, direction, product, sums)
+    np.testing.assert_allclose(product, M @ direction, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(sums, np.einsum("nc,nc->c", direction, M @ direction), rtol=1e-12)
+    step, turn = rng.normal(size=(2, columns))
+    rest = R.copy()
+    compiled.reduced(rest, product, step, sums)
+    np.testing.assert_allclose(rest, R - step * product, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(sums, (rest**2).sum(axis=0), rtol=1e-12)
+    moved, turned = F.copy(), direction.copy()
+    compiled.moved(moved, turned, rest, step, turn)
+    np.testing.assert_allclose(moved, F + step * direction, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(turned, rest + turn * direction, rtol=1e-12, atol=1e-14)
+
+
+@alphas
+def test_solution_is_the_oracles(alpha, always_compiled):
+    graph, Y = graph_of(), np.eye(60)[:, :8]
+    solution = solved(graph, (1 - alpha) * Y, alpha)
+    assert solution.converged
+    np.testing.assert_allclose(solution.F, oracle.lgc(graph.P.toarray(), Y, alpha), rtol=0, atol=1e-12 / (1 - alpha))
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-8, 1e-12])
+def test_it_takes_the_steps_that_numpy_takes(tolerance, monkeypatch):
+    graph = graph_of(300)
+    B = np.random.default_rng(0).normal(size=(300, 40)) * np.logspace(-8, 8, 40)
+    expected = solved(graph, B, tolerance=tolerance)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    found = solved(graph, B, tolerance=tolerance)
+    assert found.converged
+    assert abs(found.iterations - expected.iterations) <= 1
+    size = np.linalg.norm(B, axis=0)
+    np.testing.assert_allclose(found.F / size, expected.F / size, rtol=0, atol=200 * tolerance)
+
+
+def test_rows_that_no_label_reaches_get_exactly_nothing(always_compiled):
+    graph = weighted_graph(np.vstack([points(15), points(10, seed=1) + 1000]), np.full(4, 0.3), 4)
+    F = solved(graph, np.eye(25)[:, :8]).F
+    assert not F[15:].any()
+    assert (F[:15].sum(axis=1) > 0).all()
+
+
+def test_what_is_not_a_number_has_not_converged(always_compiled):
+    B = np.eye(60)[:, :3]
+    B[7, 1] = np.nan
+    assert not solved(graph_of(), B).converged
+
+
+def test_large_problems_are_solved_in_compiled_passes_and_small_ones_without_numba(monkeypatch):
+    used = []
+    monkeypatch.setattr(compiled, "product", lambda *_: used.append(_) or pytest.fail("stop here"))
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 61)
+    assert solved(graph_of(60), np.eye(60)[:, :3]).converged
+    assert not used
+    with pytest.raises(pytest.fail.Exception):
+        solved(graph_of(61), np.eye(61)[:, :3])
+
+
+COUNTED = """
+import numpy as np
+from pglearn.propagation import compiled
+step, block = np.zeros(3), np.zeros((5, 3))
+compiled.reduced(block, block.copy(), step, step.copy())
+stats = compiled.reduced.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def hits_and_misses(**environment):
+    run = [sys.executable, "-c", COUNTED]
+    done = subprocess.run(run, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_a_second_start_compiles_nothing(tmp_path):
+    assert hits_and_misses(NUMBA_CACHE_DIR=str(tmp_path)) == ["0", "1"]
+    assert hits_and_misses(NUMBA_CACHE_DIR=str(tmp_path)) == ["1", "0"]
+
+
+def test_where_nothing_can_be_written_it_still_compiles(monkeypatch):
+    import numba
+
+    from pglearn.compiled import compiled as compiling
+
+    tried, usual = [], numba.njit
+
+    def njit(**options):
+        tried.append(options.get("cache", False))
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return usual(**options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiling(lambda x: x + 1)(1) == 2
+    assert tried == [True, False]
+
+
+def test_import_loads_neither_numba_nor_pynndescent():
+    code = (
+        "import sys, pglearn; from pglearn import PGLearnClassifier; print({'numba', 'pynndescent'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
