@@ -129,7 +129,7 @@ def test_a_killed_worker_costs_its_own_task_and_nothing_is_counted_twice(cluster
 def test_tasks_that_always_kill_their_worker_end_with_a_sentence_and_the_next_search_works(cluster, serial):
     engine = KillsItsWorker(parent=os.getpid())
     with (
-        pytest.raises(WorkerError, match="has killed its worker again and again|Worker processes died"),
+        pytest.raises(WorkerError, match=r"has killed its worker again and again|Worker processes died"),
         pool_of(engine, workers_for(cluster, 2)) as pool,
     ):
         list(pool.run(candidates(1), Stint(steps=1)))
