@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from functools import partial
 
 import pytest
@@ -31,3 +32,11 @@ def make_engine(request, monkeypatch):
     if request.param == "cpu, compiled":
         monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
     return ENGINES[request.param]
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal, even where the tests run in the background and ignore it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)

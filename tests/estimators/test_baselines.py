@@ -275,14 +275,6 @@ def test_listeners_hear_the_search():
     assert [event["event"] for event in events[1:]] == ["trial_ended"] * 3 + ["search_ended"]
 
 
-@pytest.fixture
-def interruptible():
-    """Ctrl-C as in a terminal, even where the tests run in the background and ignore it."""
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, usual)
-
-
 @every
 @pytest.mark.usefixtures("interruptible")
 def test_control_c_ends_the_search_with_the_best_so_far(baseline):

@@ -129,6 +129,7 @@ def test_a_finished_search_is_not_run_again(folder, uninterrupted, monkeypatch):
     assert_same_fit(model(folder).fit(*points()), uninterrupted)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_what_was_interrupted_goes_on_to_its_full_budget(folder, uninterrupted):
     """A candidate that was stopped on its way begins its stint again, or the answer would not be the same."""
 

@@ -41,7 +41,10 @@ class Task:
 
 
 class _OneThread:
-    """The limit of this process, lifted by the last who needs it: a task that ends must not lift that of another."""
+    """The limit of this process, lifted by the last who needs it: a task that ends must not lift that of another.
+
+    BLAS has one limit for the process, OpenMP one for each thread that calls it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +58,8 @@ class _OneThread:
                 self._limit.enter_context(_threadpools().limit(limits=1))
             self._needed_by += 1
         try:
-            yield
+            with _threadpools().select(user_api="openmp").limit(limits=1):
+                yield
         finally:
             with self._lock:
                 self._needed_by -= 1
