@@ -4,8 +4,9 @@
     python bench/clusters.py --engines loky dask     # some
     python bench/clusters.py --quick                 # small X, fewer rounds
 
-"dask", "ray" and "spark" are workers that pglearn starts by itself; "dask://" and "spark://" are a scheduler or master
-and two workers started separately, on loopback. The fastest round counts, after one that carries X to the workers.
+"dask" and "spark" are workers that pglearn starts by itself, "ray" a cluster that this script starts; "dask://" and
+"spark://" are a scheduler or master and two workers started separately, on loopback. The fastest round counts, after
+one that carries X to the workers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pglearn.search import Candidate, Descent, Stint
 from pglearn.search.clusters import PACKAGES
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import workers_for
-from processes import dask_cluster, spark_cluster
+from processes import dask_cluster, ray_cluster, spark_cluster
 
 TASKS = 32
 WORKERS = 2
@@ -101,6 +102,10 @@ def measured(name: str, problem: Problem, options: argparse.Namespace) -> list[F
 @contextmanager
 def started(name: str) -> Iterator[str]:
     """Where the engine is, with separate processes if it is one of those."""
+    if name == "ray":
+        with ray_cluster(WORKERS) as connected:
+            yield connected
+        return
     if "://" not in name:
         yield name
         return

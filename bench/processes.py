@@ -79,6 +79,26 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[int
 
 
 @contextmanager
+def ray_cluster(workers: int = 2) -> Iterator[str]:
+    """A small cluster that this process is connected to."""
+    import ray
+
+    ray.init(
+        address="local",
+        num_cpus=workers,
+        include_dashboard=False,
+        object_store_memory=2**29,
+        _node_ip_address="127.0.0.1",
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    try:
+        yield "ray"
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
 def spark_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     """spark://host:port of a master with workers of one core each."""
     import pyspark

@@ -127,7 +127,7 @@ def _add_cluster_option(command: argparse._ActionsContainer) -> None:
         "--cluster",
         dest="executor",
         metavar="WHERE",
-        help="dask://host:8786, ray://host:10001 or spark://host:7077; here: loky (default), threads, dask, ray, spark",
+        help="dask://host:8786, ray://host:10001 or spark://host:7077; here: loky (default), threads, dask, spark",
     )
 
 

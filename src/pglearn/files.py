@@ -4,12 +4,37 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from pglearn.errors import OutputError
+from pglearn.problem import Array
+
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    NotImplementedError,
+)
+"""What `read_arrays` raises for a file that is no .npz, was cut short or holds Python objects."""
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """All arrays of an .npz file, without pickle."""
+    # numpy leaves a file open that it cannot read
+    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from bench.processes import dask_cluster, spark_cluster, wait_for, workers_of
+from bench.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
@@ -52,20 +52,9 @@ def dask(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ray(tmp_path_factory):
-    """A cluster of this process, on loopback and small."""
-    import ray
-
-    ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        object_store_memory=10**8,
-        _node_ip_address="127.0.0.1",
-        log_to_driver=False,
-    )
-    yield "ray"
-    ray.shutdown()
+def ray():
+    with ray_cluster() as connected:
+        yield connected
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +87,15 @@ def cluster(request):
 
 
 # Before any context is made: a process has one at a time
+
+
+@only("ray")
+def test_no_ray_is_started_by_us():
+    import ray
+
+    assert not ray.is_initialized()
+    with pytest.raises(InputError, match=r"connected to none: call ray\.init"):
+        pool_of(CPUEngine(), workers_for("ray", 2)).__enter__()
 
 
 @only("spark")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pglearn.errors import ModelFileError
-from pglearn.files import whole_file
+from pglearn.files import UNREADABLE, read_arrays, whole_file
 from pglearn.problem import Array
 
 FORMAT = 3
@@ -39,20 +38,8 @@ def read(path: str | PathLike[str]) -> dict[str, Array]:
     if not zipfile.is_zipfile(path):
         raise ModelFileError(f"{path} is not a pglearn model or was cut short: copy it again or fit again.")
     try:
-        # numpy leaves a file open that it cannot read
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        NotImplementedError,
-    ) as error:
+        arrays = read_arrays(path)
+    except UNREADABLE as error:
         raise ModelFileError(
             f"{path} is not a pglearn model or was cut short: copy it again or fit again ({error})."
         ) from error

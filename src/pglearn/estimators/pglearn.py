@@ -124,8 +124,9 @@ class PGLearnClassifier(TableClassifier):
     n_jobs : int, optional
         Worker processes of the CPU engine, -1 for one per core. None is 1, as everywhere in scikit-learn.
     executor : concurrent.futures.Executor, Dask client, Spark session or str, optional
-        Where candidates run. By default loky's processes if `n_jobs` is not 1. "loky", "threads", "dask", "ray" and
-        "spark" are `n_jobs` workers on this machine, "serial" is this process, whatever `n_jobs` says. An address like
+        Where candidates run. By default loky's processes if `n_jobs` is not 1. "loky", "threads", "dask" and
+        "spark" are `n_jobs` workers on this machine, "serial" is this process, whatever `n_jobs` says, and "ray" the
+        cluster that this process is connected to by `ray.init()`. An address like
         "dask://host:8786", "ray://host:10001" or "spark://host:7077" is a cluster with workers of its own
         (docs/clusters.md).
     random_state : int, RandomState or None

@@ -17,8 +17,6 @@ import hashlib
 import json
 import time
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pglearn.errors import CheckpointError, OutputError
-from pglearn.files import whole_file
+from pglearn.files import UNREADABLE, read_arrays, whole_file
 from pglearn.problem import Array
 from pglearn.search.events import Stream
 from pglearn.search.lock import Lock
@@ -192,18 +190,8 @@ def digest(arrays: Mapping[str, Array]) -> str:
 def _read(path: Path) -> dict[str, Array]:
     """The arrays of a state, checked."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-    ) as error:
+        arrays = read_arrays(path)
+    except UNREADABLE as error:
         raise CheckpointError(f"{path} is not a checkpoint or was cut short ({error}).") from error
     if "pglearn_checkpoint" not in arrays or "checksum" not in arrays:
         raise CheckpointError(f"{path} is not a checkpoint of pglearn.")

@@ -68,7 +68,7 @@ class Dask:
                     n_workers=self._n_jobs,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL,
                 )
             self._cleanup.enter_context(cluster)

@@ -8,18 +8,17 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
-from pglearn.errors import WorkerError
+from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, deadly, to_send
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
 LOOK_SECONDS = 1.0  # between two looks of a worker at whether it was told to stop
-LEAST_STORE = 2**27  # bytes of an object store of our own, besides the problem
 
 
 class Ray:
-    """The cluster that this process is connected to, one at an address, or workers of our own on this machine.
+    """The cluster that this process is connected to, or one at an address; n_jobs has no part in it.
 
     Ray runs the task of a dead worker again by itself, on another. If the problem was lost with a machine it is put
     into the store again.
@@ -27,7 +26,6 @@ class Ray:
 
     def __init__(self, given: str, n_jobs: int) -> None:
         self._given = given
-        self._n_jobs = n_jobs
         self._cleanup = ExitStack()
 
     def handle(self, problem: Problem) -> Handle:
@@ -63,21 +61,15 @@ class Ray:
 
         if ray.is_initialized():
             return
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if self._given == "ray":
+            raise InputError(
+                'executor="ray" is the cluster that this process is connected to, and it is connected to none: call '
+                'ray.init() first, or give an address like "ray://host:10001". pglearn does not start Ray by itself, '
+                "because Ray listens beyond this machine even when it is told not to."
+            )
         try:
             with starting():
-                if self._given == "ray":
-                    size = sum(view.X.nbytes for view in self._problem.views)
-                    ray.init(
-                        address="local",
-                        num_cpus=self._n_jobs,
-                        include_dashboard=False,
-                        object_store_memory=LEAST_STORE + 2 * size,
-                        _node_ip_address="127.0.0.1",
-                        **quiet,
-                    )
-                else:
-                    ray.init(address=self._given, **quiet)
+                ray.init(address=self._given, log_to_driver=False, logging_level="ERROR")
         except (OSError, ImportError, ValueError, RuntimeError) as error:
             raise WorkerError(f"No Ray cluster answers at {self._given} ({error}): is it running?") from error
         self._cleanup.callback(ray.shutdown)
