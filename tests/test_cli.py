@@ -463,3 +463,8 @@ def test_class_shares_are_given_by_name(csv, out):
 def test_class_shares_that_are_none_are_refused(csv, out, capsys, shares, sentence):
     assert run("fit", csv, "--target", "kind", "-o", out, *SEARCH, "--class-prior", shares) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_as_a_module():
+    told = subprocess.run([sys.executable, "-m", "pglearn", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"pglearn {pglearn.__version__}\n"

@@ -48,10 +48,13 @@ def test_scikit_learn_finds_nothing_wrong(baseline, check):
         check(baseline(budget=1))
 
 
-def test_all_parameters_are_among_those_of_pglearn_but_one():
+def test_all_parameters_are_among_those_of_pglearn_but_two():
     known = set(PGLearnClassifier().get_params())
     extra = {baseline.__name__: set(baseline().get_params()) - known for baseline in BASELINES}
-    assert {name: names for name, names in extra.items() if names} == {"RandClassifier": {"draw"}}
+    assert {name: names for name, names in extra.items() if names} == {
+        "RandClassifier": {"draw"},
+        "IDMLClassifier": {"metric"},
+    }
     assert "alpha" not in MinEntClassifier().get_params()
     assert "bandwidth_range" not in AEWClassifier().get_params()
 
@@ -295,3 +298,26 @@ def test_control_c_ends_the_search_with_the_best_so_far(baseline):
 def test_every_baseline_says_what_an_evaluation_is(baseline):
     assert baseline.__name__ in pglearn.__all__
     assert "evaluation" in inspect.getdoc(baseline).lower()
+
+
+def test_a_full_metric_sees_what_no_weights_show():
+    """Two classes that differ along x = y and vary along x = −y."""
+    rng = np.random.default_rng(0)
+    classes = np.arange(120) % 2
+    along, across = 2 * classes + 0.2 * rng.normal(size=120), 4 * rng.normal(size=120)
+    X = np.column_stack([along + across, along - across, rng.normal(size=120)])
+    y = np.where(np.arange(120) < 20, classes, -1)
+    right = {}
+    for metric in ("diagonal", "full"):
+        model = IDMLClassifier(budget=6, metric=metric, k_range=(3, 6), random_state=0).fit(X, y)
+        right[metric] = (model.transduction_ == classes)[20:].mean()
+        assert model.feature_weights_.shape == (3,)
+        assert (model.predict(X)[20:] == model.transduction_[20:]).mean() > 0.9, "new rows are seen through the metric"
+    assert right["full"] > right["diagonal"] + 0.2
+    assert right["full"] > 0.9
+
+
+def test_a_full_metric_of_too_many_features_is_refused():
+    X, y, _ = blobs()
+    with pytest.raises(InputError, match="6,000 features"):
+        IDMLClassifier(metric="full").fit(np.tile(X, (1, 1500)), y)

@@ -1,4 +1,4 @@
-"""IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010), with a diagonal metric.
+"""IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010), with a diagonal metric or a full one.
 
 From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 
@@ -16,6 +16,9 @@ All such pairs are constraints, once; those of the rounds before live on in the 
 similar and as many dissimilar ones are taken, as by the authors of ITML, and no more than 500, because each needs its
 projections and most rows end up labelled.
 
+The paper restricts A to a diagonal. The program that its authors published does not, so there is `FullIDML`, too. It
+keeps the root L of A = LLᵀ, and sees the points through it.
+
 With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
 the self-training, so it is judged by what the given labels alone say of each other on its graph.
 """
@@ -30,11 +33,11 @@ import numpy as np
 from scipy.special import entr
 from sklearn.metrics import pairwise_distances
 
-from pglearn.baselines.itml import Pairs, learned_metric
+from pglearn.baselines.itml import Pairs, learned_metric, learned_root
 from pglearn.baselines.masses import mass_normalised
 from pglearn.baselines.spread import Spread
 from pglearn.baselines.trials import Clock, Trial, log_uniform
-from pglearn.graph import Graph
+from pglearn.graph import Graph, weighted_graph
 from pglearn.problem import UNLABELLED, Array, Problem
 from pglearn.propagation import Solution
 
@@ -72,7 +75,8 @@ class IDML:
             for step, (A, guesses, accuracy) in enumerate(self._rounds(problem, tuning, bounds, k, sigma, beta, rng)):
                 clock.tick()
                 settings = {"sigma": sigma, "beta": beta}
-                yield Trial(number, step, k, A / (2 * sigma**2), accuracy, settings=settings, guesses=guesses)
+                a = self._scaled(A, 1 / (2 * sigma**2))
+                yield Trial(number, step, k, a, accuracy, settings=settings, guesses=guesses)
 
     def _rounds(
         self,
@@ -85,15 +89,15 @@ class IDML:
         rng: np.random.Generator,
     ) -> Iterator[tuple[Array, Array, float]]:
         """The metric, the guesses that were spread with it, and the accuracy of every round."""
-        A = np.ones(problem.X.shape[1])
+        A = self._prior(problem.X.shape[1])
         codes = np.full(len(problem.X), UNLABELLED)
         codes[tuning.labelled] = tuning.codes
         guesses = np.full_like(codes, UNLABELLED)
         new = tuning.labelled
         while True:
             if bounds is not None:
-                A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A).a
-            graph = self.spread.graph(problem, k, A / (2 * sigma**2))
+                A = self._learned(A, labelled_pairs(problem.X, codes, new, bounds, rng))
+            graph = self._graph(problem, k, self._scaled(A, 1 / (2 * sigma**2)))
             F = self._answer(tuning, graph, guesses)
             fair = len(tuning.labelled) < len(problem.labelled)
             accuracy = _accuracy(problem, F) if fair else self.spread.accuracy(problem, graph)
@@ -108,9 +112,22 @@ class IDML:
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         assert trial.guesses is not None
-        graph = self.spread.graph(problem, trial.k, trial.a)
+        graph = self._graph(problem, trial.k, trial.a)
         F = self._answer(problem, graph, trial.guesses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
+
+    def _prior(self, features: int) -> Array:
+        return np.ones(features)
+
+    def _learned(self, prior: Array, pairs: Pairs) -> Array:
+        return learned_metric(pairs, prior).a
+
+    def _scaled(self, A: Array, factor: float) -> Array:
+        """The metric times a number."""
+        return A * factor
+
+    def _graph(self, problem: Problem, k: int, A: Array) -> Graph:
+        return self.spread.graph(problem, k, A)
 
     def _answer(self, problem: Problem, graph: Graph, guesses: Array) -> Array:
         """F from the labels of the problem and the guesses, class masses normalised; zeros where nothing reaches."""
@@ -121,6 +138,26 @@ class IDML:
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= F.shape[1] * solution.error] = 0
         return mass_normalised(F)
+
+
+class FullIDML(IDML):
+    """The same with a full metric; its trials hold L."""
+
+    @property
+    def name(self) -> str:
+        return "IDML (full metric)"
+
+    def _prior(self, features: int) -> Array:
+        return np.eye(features)
+
+    def _learned(self, prior: Array, pairs: Pairs) -> Array:
+        return np.asarray(prior @ learned_root(replace(pairs, z=pairs.z @ prior)).a)
+
+    def _scaled(self, A: Array, factor: float) -> Array:
+        return np.asarray(A * np.sqrt(factor))
+
+    def _graph(self, problem: Problem, k: int, A: Array) -> Graph:
+        return weighted_graph(problem.X @ A, np.ones(A.shape[1]), k)
 
 
 def confident_rows(F: Array, codes: Array, beta: float) -> Array:
@@ -153,9 +190,8 @@ def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, floa
     alike = codes[i] == codes[j]
     most = min(PAIRS_PER_CLASS2 * int(codes.max() + 1) ** 2, MOST_PAIRS)
     chosen = np.concatenate([_some(np.flatnonzero(alike == kind), most, rng) for kind in (True, False)])
-    z = X[i[chosen]] - X[j[chosen]]
     similar = alike[chosen]
-    return Pairs(z * z, similar, np.where(similar, *bounds))
+    return Pairs(X[i[chosen]] - X[j[chosen]], similar, np.where(similar, *bounds))
 
 
 def _some(items: Array, most: int, rng: np.random.Generator) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from pglearn import parameters
 from pglearn.baselines import Clock, Found, Method, Trial, search
 from pglearn.baselines.trials import Record
-from pglearn.basis import bases_for
+from pglearn.basis import Basis, bases_for
 from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import (
     TableClassifier,
@@ -107,13 +107,18 @@ class BaselineClassifier(TableClassifier):
         graph, solution = method.answer(problem, found.best)
         warn_if_unsolved([solution])
         member = self._member(found.best, solution)
-        self._publish(Answer.of(problem.X, scaling, bases_for(problem.X, "raw"), problem, [member]))
+        self._publish(Answer.of(problem.X, scaling, [self._basis(problem, found.best)], problem, [member]))
         self.graph_ = graph.W
         self.search_results_ = _table_of(found.records, found.best)
         self.history_ = {
             name: np.array([getattr(record, name) for record in found.records])
             for name in ("candidate", "step", "loss", "accuracy", "seconds")
         }
+
+    def _basis(self, problem: Problem, trial: Trial) -> Basis:
+        """The coordinates that the weights of the member belong to."""
+        (raw,) = bases_for(problem.X, "raw")
+        return raw
 
     def _member(self, trial: Trial, solution: Solution) -> Member:
         return Member.of(Candidate(trial.candidate, trial.k, trial.a), 1.0, solution)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from pglearn import parameters
-from pglearn.baselines import AEW, IDML, Grid, Method, MinEnt, Rand, Trial
+from pglearn.baselines import AEW, IDML, FullIDML, Grid, Method, MinEnt, Rand, Trial
 from pglearn.baselines.aew import spread_to
 from pglearn.baselines.minent import MOST_ROWS
 from pglearn.baselines.random import WeightDraws
 from pglearn.baselines.spread import Spread
+from pglearn.basis import Basis
 from pglearn.errors import InputError
 from pglearn.estimators.baseline import BaselineClassifier
 from pglearn.estimators.members import Member
@@ -20,6 +23,8 @@ from pglearn.propagation import LGC, Solution
 from pglearn.search.candidate import Draws, Space
 
 DRAWS: dict[str, type[Draws]] = {"bandwidths": Draws, "weights": WeightDraws}
+METRICS: dict[str, type[IDML]] = {"diagonal": IDML, "full": FullIDML}
+MOST_FEATURES = 5_000  # of a full metric: 200 MB, and as much again to learn it
 
 
 class _Bandwidths(BaselineClassifier):
@@ -298,19 +303,78 @@ class AEWClassifier(BaselineClassifier):
 
 
 class IDMLClassifier(_Bandwidths):
-    """IDML: self-training around a diagonal metric (Dhillon, Talukdar, Crammer 2010).
+    """IDML: self-training around a learned metric (Dhillon, Talukdar, Crammer 2010).
 
     Rounds of metric learning (ITML), label spreading and labelling the surest rows (`pglearn.baselines.idml`). At the
     end the metric and the guessed labels of the best round are kept, and labels are spread once more with all that were
     given.
 
-    Parameters and attributes are those of :class:`pglearn.GridClassifier`. An evaluation is one round, and
-    `bandwidth_range` that of ρ, σ = ρ d̄.
+    Parameters and attributes are those of :class:`pglearn.GridClassifier`, and one more. An evaluation is one round,
+    and `bandwidth_range` that of ρ, σ = ρ d̄.
+
+    Parameters
+    ----------
+    metric : {"diagonal", "full"}, default="diagonal"
+        One weight per feature, as the paper has it, or a d × d matrix, as in the program of its authors.
+        `feature_weights_` is the diagonal of either. The full metric takes at most 5,000 features.
     """
 
+    def __init__(
+        self,
+        *,
+        budget: int = 64,
+        unit_steps: int = 1,
+        unit_seconds: float | None = None,
+        n_candidates: int = 1,
+        k_range: tuple[int, int] = (5, 20),
+        bandwidth_range: tuple[float, float] = (0.1, 10.0),
+        metric: str = "diagonal",
+        validation: str = "loo",
+        scale: str | bool = False,
+        alpha: float = 0.99,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+    ) -> None:
+        super().__init__(
+            budget=budget,
+            unit_steps=unit_steps,
+            unit_seconds=unit_seconds,
+            n_candidates=n_candidates,
+            k_range=k_range,
+            bandwidth_range=bandwidth_range,
+            validation=validation,
+            scale=scale,
+            alpha=alpha,
+            random_state=random_state,
+            verbose=verbose,
+            max_time=max_time,
+        )
+        self.metric = metric
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        parameters.choice(self.metric, METRICS, "metric")
+
     def _method(self, problem: Problem, seed: int) -> Method:
+        features = problem.X.shape[1]
+        if self.metric == "full" and features > MOST_FEATURES:
+            raise InputError(
+                f"X has {features:,} features, and metric='full' learns a matrix of {features:,} × {features:,}: "
+                f"take at most {MOST_FEATURES:,} of them, or metric='diagonal'."
+            )
         k_range = parameters.whole_range("k_range", self.k_range, least=1)
-        return IDML(k_range, _sigmas(problem, self.bandwidth_range, seed), seed, Spread(self.alpha))
+        method: type[IDML] = parameters.choice(self.metric, METRICS, "metric")
+        return method(k_range, _sigmas(problem, self.bandwidth_range, seed), seed, Spread(self.alpha))
+
+    def _basis(self, problem: Problem, trial: Trial) -> Basis:
+        raw = super()._basis(problem, trial)
+        return raw if self.metric == "diagonal" else replace(raw, name="metric", axes=trial.a.T)
+
+    def _member(self, trial: Trial, solution: Solution) -> Member:
+        if self.metric == "full":
+            trial = replace(trial, a=np.ones(len(trial.a)))
+        return super()._member(trial, solution)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,7 @@ METHODS: dict[str, Method] = {
     "MinEnt": _baseline("MinEntClassifier"),
     "MinEnt (LGC)": _entropy,
     "IDML": _baseline("IDMLClassifier"),
+    "IDML (full)": _baseline("IDMLClassifier", metric="full"),
     "AEW": _baseline("AEWClassifier"),
     "Grid": _baseline("GridClassifier"),
     "Rand_d": _baseline("RandClassifier", draw="weights"),
