@@ -146,7 +146,7 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
         axes.plot(best.until, best.test, color=TEST, linewidth=2.5, label="test")
         axes.set_xscale("log", base=2)
         axes.set(title=SHOWN.get(name, name), xlabel="units", ylabel="accuracy")
-    panels.flat[0].legend(loc="lower right")
+    _legend_below(figure, panels)
     figure.suptitle(title)
     return figure
 
@@ -166,7 +166,7 @@ def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = 
             axes.set_xscale("log")
             axes.minorticks_off()
         axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
-    panels.flat[0].legend(fontsize="small")
+    _legend_below(figure, panels)
     figure.suptitle(title)
     return figure
 
@@ -205,6 +205,12 @@ def save(figure: Any, path: Path) -> None:
 
     with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}), whole_file(path) as file:
         figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
+
+
+def _legend_below(figure: Any, panels: Any) -> None:
+    """One for all panels, where it hides no curve."""
+    lines, names = panels.flat[0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
 
 
 def _panels(count: int, columns: int, size: float = 3.6) -> tuple[Any, Any]:
