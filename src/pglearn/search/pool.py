@@ -10,10 +10,11 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from queue import SimpleQueue
 from typing import TypeAlias
 
 from threadpoolctl import ThreadpoolController
@@ -159,6 +160,7 @@ class Pool:
         """
         at_once = at_once or self._workers.at_once
         under_way: dict[Future[list[Candidate]], Work] = {}
+        done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
         lost: Counter[int] = Counter()
         while True:
@@ -170,13 +172,16 @@ class Pool:
                     continue
                 try:
                     with starting():
-                        under_way[executor.submit(run_task, self._task, self._handle, *item)] = item
+                        future = executor.submit(run_task, self._task, self._handle, *item)
+                    under_way[future] = item
+                    future.add_done_callback(done.put)
                 except RuntimeError as error:  # broken, or shut down
                     again.append(item)
                     broken = error
             if not under_way and broken is None:
                 return
-            for future in wait(under_way, return_when=FIRST_COMPLETED if broken is None else ALL_COMPLETED).done:
+            for _ in range(max(done.qsize(), 1) if broken is None else len(under_way)):
+                future = done.get()
                 group, stint = under_way.pop(future)
                 try:
                     yield from future.result()
@@ -185,9 +190,7 @@ class Pool:
                     lost.update(candidate.id for candidate in group)
                     broken = error
             given_up = max(lost.values(), default=0) >= TRIES
-            if broken is not None and (
-                given_up or not under_way
-            ):  # others of a dead executor are done in the next turn
+            if broken is not None and (given_up or not under_way):  # else those of the dead executor are done soon
                 self._workers.broken(broken)
                 if given_up:
                     raise WorkerError(
