@@ -100,6 +100,20 @@ def ray_cluster(workers: int = 2) -> Iterator[str]:
 
 
 @contextmanager
+def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
+    """ray://host:port of a head that takes clients. It listens on every address that there is: tests give it a network
+    with loopback alone (tests/clusters/ray_client.py)."""
+    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", "--node-ip-address", "127.0.0.1"]
+    start += ["--num-cpus", str(workers), "--include-dashboard", "false", "--disable-usage-stats"]
+    start += ["--object-store-memory", str(2**28), "--ray-client-server-port", str(port)]
+    log = folder / "head.log"
+    with started(start, log) as head:
+        wait_for(lambda: "Ray runtime started" in log.read_text() or head.poll() is not None, "a Ray head")
+        assert head.poll() is None, log.read_text()
+        yield f"ray://127.0.0.1:{port}"
+
+
+@contextmanager
 def spark_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     """spark://host:port of a master with workers of one core each."""
     import pyspark

@@ -22,7 +22,7 @@ from pglearn.search.workers import starting
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 JOB_COSTS = 0.1  # seconds
-JOB_SECONDS = 1.0  # of calls that go together, at most
+JOB_SECONDS = 1.0  # of calls that go together, at most, on few workers
 GATHER_SECONDS = 0.005
 MOST_JOBS = 1000  # a thread each
 LOOPBACK = ("127.0.0.1", "localhost")
@@ -163,8 +163,7 @@ class SparkExecutor(ThreadPoolExecutor):
             if not self._calls:
                 self._running -= 1
                 return []
-            share = -(-len(self._calls) // self.slots)
-            return [self._calls.popleft() for _ in range(together(share, len(self._calls), self._seconds))]
+            return [self._calls.popleft() for _ in range(together(len(self._calls), self.slots, self._seconds))]
 
     def _job(self, calls: list[Callable[[], Any]]) -> list[Any]:
         from py4j.protocol import Py4JError
@@ -182,12 +181,16 @@ class SparkExecutor(ThreadPoolExecutor):
         return list(results)
 
 
-def together(share: int, waiting: int, seconds: float | None) -> int:
-    """How many calls are one job, of those that wait: a worker's share of them, but no more than last JOB_SECONDS, and
-    no less than last as long as a job costs. One, as long as nobody knows how many seconds a call takes."""
+def together(waiting: int, slots: int, seconds: float | None) -> int:
+    """How many calls are one job, of those that wait.
+
+    A worker's share of them, no less than last as long as a job costs, and no more than last a second, or until the
+    driver has started a job for every other worker. One, as long as nobody knows how many seconds a call takes.
+    """
     if seconds is None:
         return 1
-    least, most = (int(limit / max(seconds, 1e-6)) for limit in (JOB_COSTS, JOB_SECONDS))
+    share = -(-waiting // slots)
+    least, most = (int(limit / max(seconds, 1e-6)) for limit in (JOB_COSTS, max(JOB_SECONDS, slots * JOB_COSTS)))
     return min(max(min(share, most), least, 1), waiting)
 
 
