@@ -288,3 +288,11 @@ def test_a_session_without_a_context_is_refused(spark):
 
     with pytest.raises(InputError, match="session of Spark Connect, which has no RDDs"):
         Spark(Connected(), 2).handle(small_problem())
+
+
+@only("spark")
+def test_a_killed_worker_of_a_standalone_cluster_costs_what_ran_on_it(spark, serial, tmp_path):
+    """The daemon that starts executors; last, because nobody starts it again."""
+    engine = DiesOnce(folder=str(tmp_path), generations=3)
+    assert_identical(searched(engine, workers_for(spark, 2)), serial)
+    assert (tmp_path / "killed").exists()
