@@ -8,11 +8,8 @@ harmless. What follows the script's name goes to `pglearn fit`, with the head's 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -23,18 +20,12 @@ sys.path.insert(0, str(ROOT))
 PORT = 10001
 
 
-def loopback_up() -> None:
-    """A new network has loopback, switched off."""
-    set_flags, up = 0x8914, 0x1
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, set_flags, struct.pack("16sH14x", b"lo", up))
-
-
 def main() -> int:
     from bench.processes import ray_head
 
-    assert [name for _, name in socket.if_nameindex()] == ["lo"], "not in a network of its own: see above"
-    loopback_up()
+    from tests.clusters import loopback
+
+    loopback.up()
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex()}  # of the head and its client
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ray_head(Path(folder), PORT) as address:
         command = [str(Path(sys.executable).parent / "pglearn"), "fit", *sys.argv[1:], "--cluster", address]
