@@ -173,7 +173,8 @@ def test_max_time_is_honoured_to_within_one_step(cluster):
     within_time(Sleepy(0.0), cluster)  # workers take a while to start
     result = within_time(Sleepy(step), cluster, [heard.append], max_time=2.0)
     assert result.reason == "out of time"
-    assert 2.0 <= heard[-1]["time"] - heard[0]["time"] < 2.0 + step + 0.7  # and some patience with a busy machine
+    took = heard[-1]["time"] - heard[0]["time"]
+    assert 2.0 <= took < 2.0 + step + 1.5  # and some patience: those that wait come back by tasks of the engine's
     assert np.isfinite(result.ranked[0].loss)
 
 

@@ -10,8 +10,8 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from queue import SimpleQueue
@@ -149,8 +149,8 @@ class Pool:
     def _part(candidate: Candidate, begun: int, stint: Stint) -> Work:
         """What is left of a stint that began after `begun` steps, but no more than a part."""
         assert stint.steps is not None
-        left = stint.steps - (candidate.steps - begun)
-        return [candidate], replace(stint, steps=min(left, PART))
+        steps = min(stint.steps - (candidate.steps - begun), PART)
+        return [candidate], stint if steps == stint.steps else replace(stint, steps=steps)
 
     def stream(self, work: Callable[[], Work | None], at_once: int | None = None) -> Iterator[Candidate]:
         """Candidates as they come in, workers that are free being given what `work` names next.
@@ -171,7 +171,8 @@ class Pool:
                     yield from run_task(self._task, self._handle, *item)
                     continue
                 try:
-                    with starting():
+                    # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.
+                    with nullcontext() if isinstance(executor, ThreadPoolExecutor) else starting():
                         future = executor.submit(run_task, self._task, self._handle, *item)
                     under_way[future] = item
                     future.add_done_callback(done.put)
