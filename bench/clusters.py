@@ -12,18 +12,17 @@ one that carries X to the workers.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from common import Figure, best_of, machine, print_table
-from pglearn.engine import Configuration, Evaluation
+from common import Figure, Nothing, best_of, machine, print_table
 from pglearn.loss import Yardstick
 from pglearn.problem import Problem
 from pglearn.search import Candidate, Descent, Stint
@@ -38,18 +37,9 @@ WORKERS = 2
 BARE = {"threads": 1, "loky": 10, "dask": 150, "dask://": 180, "ray": 60, "spark": 150, "spark://": 110}
 
 
-@dataclass(frozen=True)
-class Nothing:
-    """An engine without work."""
-
-    together = 1
-
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        return [Evaluation(1.0, 0.5, np.ones_like(configuration.a)) for configuration in configurations]
-
-
 def main() -> None:
     options = parsed()
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # workers import the engine, as they do that of a search
     print(machine())
     shape = (1000, 20) if options.quick else (25_000, 1000)
     problem = points(*shape)

@@ -89,7 +89,7 @@ def workers(quick: bool) -> Iterator[tuple[str, Callable[[], list[int]]]]:
         yield address, lambda: workers_of(nannies)
 
 
-def draw(witness: Witness, path: Path) -> None:
+def draw(witness: Witness, paths: list[Path]) -> None:
     """A bar for every candidate and round, as long as its evaluations took, ending when it was back."""
     plt = pyplot()
     begun = witness.events[0]["time"]
@@ -106,13 +106,14 @@ def draw(witness: Witness, path: Path) -> None:
     axes.invert_yaxis()
     axes.legend(loc="upper right")
     figure.tight_layout()
-    figure.savefig(path)
+    for path in paths:
+        figure.savefig(path)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="loky and small data")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the second search (.svg)")
+    parser.add_argument("--plot", type=Path, nargs="+", metavar="FILE", help="draw the second search (.svg, .png)")
     parser.add_argument("--data", help=argparse.SUPPRESS)  # the tests give one to every script; X is made up here
     return parser.parse_args()
 

@@ -28,8 +28,9 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 
 @contextmanager
 def started(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process whose workers can import the tests, ended with the block."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
+    """A process whose workers can import the tests and these scripts, ended with the block."""
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "bench")))
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment}
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=log.parent
@@ -96,6 +97,20 @@ def ray_cluster(workers: int = 2) -> Iterator[str]:
         yield "ray"
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
+    """ray://host:port of a head that takes clients. It listens on every address that there is: tests give it a network
+    with loopback alone (tests/clusters/ray_client.py)."""
+    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", "--node-ip-address", "127.0.0.1"]
+    start += ["--num-cpus", str(workers), "--include-dashboard", "false", "--disable-usage-stats"]
+    start += ["--object-store-memory", str(2**28), "--ray-client-server-port", str(port)]
+    log = folder / "head.log"
+    with started(start, log) as head:
+        wait_for(lambda: "Ray runtime started" in log.read_text() or head.poll() is not None, "a Ray head")
+        assert head.poll() is None, log.read_text()
+        yield f"ray://127.0.0.1:{port}"
 
 
 @contextmanager

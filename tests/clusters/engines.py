@@ -17,7 +17,8 @@ from pglearn.problem import Problem
 class DiesOnce(CPUEngine):
     """Notes every evaluation, a byte each in a file per process; the first process to have made five is killed.
 
-    `generations` above it, that is: 0 is the process itself, 2 the JVM of a Python worker's daemon.
+    `generations` above it, that is: 0 is the process itself; of a Python worker of Spark, 2 is its executor and 3 the
+    worker that started that.
     """
 
     folder: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -32,8 +33,11 @@ from threadpoolctl import threadpool_limits
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
+from pglearn.problem import Problem
 from pglearn.search import Candidate, Stint
-from pglearn.search.pool import Pool, Task
+from pglearn.search.clusters.broadcast import Broadcast
+from pglearn.search.handle import OnDisk
+from pglearn.search.pool import Pool, Task, run_task
 from pglearn.search.workers import workers_for
 
 
@@ -226,6 +230,17 @@ def test_processes_that_no_search_uses_end_after_a_while(monkeypatch):
     assert wait_for(lambda: not Path(f"/proc/{pid}").exists() or None)
     assert workers.executor() is not first
     workers.close()
+
+
+@pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
+def test_points_do_not_travel_with_a_task(kind):
+    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 500 - 1)
+    handle = kind(problem)
+    try:
+        sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(steps=1))))
+    finally:
+        handle.close()
+    assert sent < problem.X.nbytes / 10
 
 
 # Stopping

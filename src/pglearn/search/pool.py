@@ -10,10 +10,11 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
+from queue import SimpleQueue
 from typing import TypeAlias
 
 from threadpoolctl import ThreadpoolController
@@ -148,8 +149,8 @@ class Pool:
     def _part(candidate: Candidate, begun: int, stint: Stint) -> Work:
         """What is left of a stint that began after `begun` steps, but no more than a part."""
         assert stint.steps is not None
-        left = stint.steps - (candidate.steps - begun)
-        return [candidate], replace(stint, steps=min(left, PART))
+        steps = min(stint.steps - (candidate.steps - begun), PART)
+        return [candidate], stint if steps == stint.steps else replace(stint, steps=steps)
 
     def stream(self, work: Callable[[], Work | None], at_once: int | None = None) -> Iterator[Candidate]:
         """Candidates as they come in, workers that are free being given what `work` names next.
@@ -159,6 +160,7 @@ class Pool:
         """
         at_once = at_once or self._workers.at_once
         under_way: dict[Future[list[Candidate]], Work] = {}
+        done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
         lost: Counter[int] = Counter()
         while True:
@@ -169,14 +171,18 @@ class Pool:
                     yield from run_task(self._task, self._handle, *item)
                     continue
                 try:
-                    with starting():
-                        under_way[executor.submit(run_task, self._task, self._handle, *item)] = item
+                    # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.
+                    with nullcontext() if isinstance(executor, ThreadPoolExecutor) else starting():
+                        future = executor.submit(run_task, self._task, self._handle, *item)
+                    under_way[future] = item
+                    future.add_done_callback(done.put)
                 except RuntimeError as error:  # broken, or shut down
                     again.append(item)
                     broken = error
             if not under_way and broken is None:
                 return
-            for future in wait(under_way, return_when=FIRST_COMPLETED if broken is None else ALL_COMPLETED).done:
+            for _ in range(max(done.qsize(), 1) if broken is None else len(under_way)):
+                future = done.get()
                 group, stint = under_way.pop(future)
                 try:
                     yield from future.result()
@@ -185,9 +191,7 @@ class Pool:
                     lost.update(candidate.id for candidate in group)
                     broken = error
             given_up = max(lost.values(), default=0) >= TRIES
-            if broken is not None and (
-                given_up or not under_way
-            ):  # others of a dead executor are done in the next turn
+            if broken is not None and (given_up or not under_way):  # else those of the dead executor are done soon
                 self._workers.broken(broken)
                 if given_up:
                     raise WorkerError(

@@ -71,7 +71,10 @@ class Ray:
             with starting():
                 ray.init(address=self._given, log_to_driver=False, logging_level="ERROR")
         except (OSError, ImportError, ValueError, RuntimeError) as error:
-            raise WorkerError(f"No Ray cluster answers at {self._given} ({error}): is it running?") from error
+            raise WorkerError(
+                f"No Ray cluster answers at {self._given} ({error}): is it running, and does it ask for a token "
+                "(RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too)?"
+            ) from error
         self._cleanup.callback(ray.shutdown)
 
     def _tell(self, name: str) -> None:

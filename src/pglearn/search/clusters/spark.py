@@ -1,10 +1,13 @@
-"""Spark: the problem as a broadcast variable, candidates as jobs of one slice. Only this module imports pyspark."""
+"""Spark: the problem as a broadcast variable, candidates in jobs of one slice. Only this module imports pyspark."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 import uuid
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -18,6 +21,10 @@ from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
+JOB_COSTS = 0.1  # seconds
+JOB_SECONDS = 1.0  # of calls that go together, at most, on few workers
+GATHER_SECONDS = 0.005
+MOST_JOBS = 1000  # a thread each
 LOOPBACK = ("127.0.0.1", "localhost")
 
 
@@ -44,7 +51,8 @@ class Spark:
 
     @property
     def at_once(self) -> int:
-        return int(self._context.defaultParallelism)
+        self._executor.slots = max(int(self._context.defaultParallelism), 1)  # executors come after the application
+        return self._executor.slots
 
     def executor(self) -> SparkExecutor:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
@@ -104,31 +112,93 @@ def _quietly(end: Callable[[], None]) -> None:
 
 
 class SparkExecutor(ThreadPoolExecutor):
-    """A thread waits for every job that runs."""
+    """Calls as jobs of one slice, a thread waiting for each that runs.
+
+    A job costs Spark a tenth of a second, whatever is in it, so short calls go together.
+    """
 
     def __init__(self, context: Any, points: Any) -> None:
-        super().__init__(max_workers=max(int(context.defaultParallelism), 2), thread_name_prefix="pglearn-spark")
+        super().__init__(max_workers=MOST_JOBS, thread_name_prefix="pglearn-spark")
+        self.slots = max(int(context.defaultParallelism), 2)
+        """How many jobs run at the same time."""
         self._context = context
         self._points = points
         self._group = f"pglearn-{uuid.uuid4().hex}"
+        self._lock = threading.Lock()
+        self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._running = 0
+        self._seconds: float | None = None  # that a call took, on the average of late
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return super().submit(self._job, partial(fn, *args, **kwargs))
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        with self._lock:
+            self._calls.append((future, partial(fn, *args, **kwargs)))
+            begin = self._running < self.slots
+            self._running += begin
+        if begin:
+            super().submit(self._work)
+        return future
 
     def cancel(self, _: str = "") -> None:
         with suppress(Exception):  # the application may have ended
             self._context.cancelJobGroup(self._group)
 
-    def _job(self, call: Callable[[], Any]) -> Any:
+    def _work(self) -> None:
+        """One job after another, while there are calls."""
+        time.sleep(GATHER_SECONDS)  # calls of a round come one by one
+        while taken := self._taken():
+            try:
+                results = self._job([call for _, call in taken])
+            except BaseException as error:  # noqa: BLE001  it is for those who wait for the calls
+                for future, _ in taken:
+                    future.set_exception(error)
+            else:
+                for (future, _), result in zip(taken, results, strict=True):
+                    future.set_result(result)
+
+    def _taken(self) -> list[tuple[Future[Any], Callable[[], Any]]]:
+        """The calls of the next job; none if the thread that asks has nothing more to do."""
+        with self._lock:
+            if not self._calls:
+                self._running -= 1
+                return []
+            return [self._calls.popleft() for _ in range(together(len(self._calls), self.slots, self._seconds))]
+
+    def _job(self, calls: list[Callable[[], Any]]) -> list[Any]:
         from py4j.protocol import Py4JError
 
         points = self._points
         self._context.setJobGroup(self._group, "pglearn")
         try:
-            (result,) = self._context.parallelize((None,), 1).map(lambda _: arrived(points.value, call)).collect()
+            slice = self._context.parallelize((None,), 1).map(lambda _: _called(points.value, calls))
+            ((seconds, results),) = slice.collect()
         except (Py4JError, OSError) as error:
             raise _cause(error) from error
-        return result
+        with self._lock:
+            of_late = seconds / len(calls)
+            self._seconds = of_late if self._seconds is None else (self._seconds + of_late) / 2
+        return list(results)
+
+
+def together(waiting: int, slots: int, seconds: float | None) -> int:
+    """How many calls are one job, of those that wait.
+
+    A worker's share of them, no less than last as long as a job costs, and no more than last a second, or until the
+    driver has started a job for every other worker. One, as long as nobody knows how many seconds a call takes.
+    """
+    if seconds is None:
+        return 1
+    share = -(-waiting // slots)
+    least, most = (int(limit / max(seconds, 1e-6)) for limit in (JOB_COSTS, max(JOB_SECONDS, slots * JOB_COSTS)))
+    return min(max(min(share, most), least, 1), waiting)
+
+
+def _called(problem: Problem, calls: list[Callable[[], Any]]) -> tuple[float, list[Any]]:
+    """The calls one after another, on a worker, and the seconds that they took."""
+    begun = time.monotonic()
+    results = [arrived(problem, call) for call in calls]
+    return time.monotonic() - begun, results
 
 
 def _cause(error: Exception) -> Exception:
