@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from pglearn.problem import Array
+from pglearn.problem import Array, Points, column_medians
+from pglearn.sparse import is_sparse, scaled_rows, times_columns
 
 MOST_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
@@ -32,16 +33,18 @@ BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns hav
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """x → axes (x ∘ columns), or x ∘ columns where there are no axes."""
+    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense, whatever x is."""
 
     name: str
     columns: Array
     axes: Array | None = None
-    """One coordinate per row, in terms of the (weighted) columns: q × d."""
+    """One coordinate per row, in terms of the (weighted) columns: q × d, or q × the columns in `used`."""
     own: tuple[Array, Array] | None = None
     """Positions of rows of the table that have coordinates of their own, and these."""
+    used: Array | None = None
+    """Positions of the columns that the axes are about, where that is not all of them."""
 
-    def of_table(self, X: Array) -> Array:
+    def of_table(self, X: Points) -> Points:
         """The table that the basis was made for."""
         if self.own is None:
             return self.of(X)
@@ -49,18 +52,22 @@ class Basis:
         Z[rows] = coordinates
         return Z
 
-    def of(self, X: Array) -> Array:
+    def of(self, X: Points) -> Points:
         """Any rows."""
-        X = X if (self.columns == 1).all() else X * self.columns
+        X = X if (self.columns == 1).all() else times_columns(X, self.columns) if is_sparse(X) else X * self.columns
+        X = X if self.used is None else X[:, self.used]
         return X if self.axes is None else X @ self.axes.T
 
     def weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
         by_column = a if self.axes is None else a @ self.axes**2
+        if self.used is not None:
+            of_used, by_column = by_column, np.zeros(len(self.columns))
+            by_column[self.used] = of_used
         return np.asarray(by_column * self.columns**2)
 
 
-def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
+def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
     """The bases that a search draws from: one for `raw` and `pca`; for `both`, all.
 
     `labels` are the positions of the labelled rows and their classes, one-hot.
@@ -69,6 +76,8 @@ def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] |
     if basis == "raw":
         return [Basis("raw", ones)]
     sample = _sample(X, seed)
+    if is_sparse(X):
+        return _sparse_bases(X, sample, basis, labels)
     if basis == "pca":
         return [Basis("pca", ones, _axes(sample))]
     bases = [Basis("raw", ones)]
@@ -96,7 +105,13 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     rows = X[labelled] * columns
     middle = rows.mean(axis=0)
     rows = rows - middle
-    K = rows @ rows.T
+    own, dual = _ridge(rows @ rows.T, Y)
+    axes = dual.T @ rows
+    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+
+
+def _ridge(K: Array, Y: Array) -> tuple[Array, Array]:
+    """What is said of every labelled row without its label, and the weights that the rows have in what is said."""
     values, U = eigh(K)
     values = np.maximum(values, 0)
     mean, labels = Y.mean(axis=0), len(Y)
@@ -111,9 +126,7 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
         if best is None or error < best[0]:
             best = error, without - mean_of_others, (U / (values + penalty)) @ projected
     assert best is not None
-    _, own, dual = best
-    axes = dual.T @ rows
-    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+    return best[1:]
 
 
 def shared_variance(X: Array) -> Array | None:
@@ -147,36 +160,97 @@ def _varied(X: Array) -> Array:
     return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
 
 
+def _sparse_bases(
+    X: Points, sample: Points, basis: str, labels: tuple[Array, Array] | None
+) -> list[Basis]:
+    ones = np.ones(X.shape[1])
+    pca = _sparse_pca(sample)
+    if basis == "pca":
+        return [Basis("raw", ones)] if pca is None else [pca]
+    linear = _sparse_linear(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
+    return [Basis("raw", ones), *(found for found in (pca, linear) if found is not None)]
+
+
+def _sparse_pca(sample: Points) -> Basis | None:
+    """As of the dense sample; the axes are about the columns in which it has something."""
+    ones = np.ones(sample.shape[1])
+    sample = scaled_rows(sample, ones, column_medians(sample))
+    used = np.unique(sample.indices)
+    if not len(used):
+        return None
+    variances, components = _principal(sample[:, used])
+    if not len(components):
+        return None
+    return Basis("pca", ones, _half_whitened(variances, components), used=used)
+
+
+def _sparse_linear(X: Points, labelled: Array, Y: Array) -> Basis | None:
+    ones = np.ones(X.shape[1])
+    shift = column_medians(X[labelled])
+    rows = scaled_rows(X[labelled], ones, shift)
+    used = np.unique(rows.indices)
+    rows = rows[:, used]
+    K, middle = _centred_product(rows)
+    if not K.trace() > 1e-9 * (rows.data @ rows.data):
+        return None
+    own, dual = _ridge(K, Y)
+    axes = dual.T @ rows
+    return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
+
+
 def _axes(X: Array) -> Array:
     variances, components = _principal(X)
     if not len(components):
         return np.eye(X.shape[1])
+    return _half_whitened(variances, components)
+
+
+def _half_whitened(variances: Array, components: Array) -> Array:
     spread = np.sqrt(variances)
     # In units of the mean spread, so that the coordinates keep the scale of the features.
     return np.asarray(components / np.sqrt(spread / spread.mean())[:, None])
 
 
-def _principal(X: Array) -> tuple[Array, Array]:
+def _principal(X: Points) -> tuple[Array, Array]:
     """Variances and directions of the (at most 100) principal components, largest first, those of no variance left out.
 
     By the eigenvectors of the smaller of XᵀX and XXᵀ. Signs do not matter here: only squares of coordinates count.
     """
-    X = X - X.mean(axis=0)
     n, d = X.shape
     wide = d > n
-    product = X @ X.T if wide else X.T @ X
+    if is_sparse(X):
+        product, middle = _centred_product(X) if wide else _centred_squares(X)
+    else:
+        middle, X = np.zeros(d), X - X.mean(axis=0)
+        product = X @ X.T if wide else X.T @ X
     least = max(0, len(product) - MOST_COMPONENTS)
     values, vectors = eigh(product, subset_by_index=(least, len(product) - 1))
     there = values > 1e-12 * max(values.max(), np.finfo(float).tiny)
     values, vectors = values[there][::-1], vectors[:, there][:, ::-1]
-    components = (vectors.T @ X) / np.sqrt(values)[:, None] if wide else vectors.T
+    if wide:
+        components = (vectors.T @ X - np.outer(vectors.sum(axis=0), middle)) / np.sqrt(values)[:, None]
+    else:
+        components = vectors.T
     return values / n, components
 
 
-def _sample(X: Array, seed: int) -> Array:
+def _centred_product(X: Points) -> tuple[Array, Array]:
+    """(X − m)(X − m)ᵀ and m, the mean of the sparse rows, which is never taken from them."""
+    middle = X.mean(axis=0)
+    with_middle = X @ middle
+    return (X @ X.T).toarray() - with_middle[:, None] - with_middle + middle @ middle, middle
+
+
+def _centred_squares(X: Points) -> tuple[Array, Array]:
+    """(X − m)ᵀ(X − m) and m."""
+    middle = X.mean(axis=0)
+    return (X.T @ X).toarray() - X.shape[0] * np.outer(middle, middle), middle
+
+
+def _sample(X: Points, seed: int) -> Points:
     """Rows to learn from, so few that one side of the sample is short."""
     most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
-    if len(X) <= most:
+    if X.shape[0] <= most:
         return X
-    rows = np.random.default_rng(seed).choice(len(X), most, replace=False)
+    rows = np.random.default_rng(seed).choice(X.shape[0], most, replace=False)
     return X[np.sort(rows)]

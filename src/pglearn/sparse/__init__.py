@@ -8,10 +8,12 @@ from pglearn.sparse.rows import (
     is_sparse,
     k_nearest,
     parts_of,
+    ranges,
     scaled_rows,
     sparse_rows,
     squared_distances,
     table_of,
+    times_columns,
 )
 
 __all__ = [
@@ -19,8 +21,10 @@ __all__ = [
     "is_sparse",
     "k_nearest",
     "parts_of",
+    "ranges",
     "scaled_rows",
     "sparse_rows",
     "squared_distances",
     "table_of",
+    "times_columns",
 ]

@@ -50,7 +50,12 @@ def scaled_rows(X: sparse.csr_array, a: Array, centre: Array) -> sparse.csr_arra
     """(X − centre)·√a, where the centre is zero in all columns but those that are mostly non-zero."""
     if centre.any():
         X = X - _repeated(centre.astype(X.dtype, copy=False), X.shape[0])
-    return sparse.csr_array((X.data * np.sqrt(a).astype(X.dtype)[X.indices], X.indices, X.indptr), shape=X.shape)
+    return times_columns(X, np.sqrt(a).astype(X.dtype, copy=False))
+
+
+def times_columns(X: sparse.csr_array, columns: Array) -> sparse.csr_array:
+    """Every column times its number."""
+    return sparse.csr_array((X.data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = None) -> Array:
@@ -103,6 +108,11 @@ def contracted(X: sparse.csr_array, i: Array, j: Array, B: Array) -> Array:
         pulls = B[part][_row_of_each(difference)] * np.square(difference.data, dtype=np.float64)
         dg_da -= 2 * np.bincount(difference.indices, weights=pulls, minlength=X.shape[1])
     return dg_da
+
+
+def ranges(X: sparse.csr_array) -> Array:
+    """Largest minus smallest number of every column, the zeros included."""
+    return np.asarray((X.max(axis=0) - X.min(axis=0)).toarray().ravel())
 
 
 def parts_of(X: Any, name: str = "X") -> dict[str, Array]:
