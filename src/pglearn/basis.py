@@ -13,6 +13,9 @@ neither the loudest components nor the faint ones decide alone. Features that va
 `shared` starts with little of them, by a rule that looks at no label. `linear` is for tables in which many columns each
 say a little: neighbours there are rows of which a linear model says the same. A labelled row has the coordinates that
 a model gives it which has not seen its label, so that hiding the label remains a fair test.
+
+`raw` and `shared` of a sparse table are sparse, the others n × 100 numbers at most. Their axes have a number for each
+column that occurs in the sample (`linear`: in the labelled rows), and nothing is subtracted that would fill zeros.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns hav
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense, whatever x is."""
+    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense."""
 
     name: str
     columns: Array
@@ -76,21 +79,19 @@ def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] 
     if basis == "raw":
         return [Basis("raw", ones)]
     sample = _sample(X, seed)
-    if is_sparse(X):
-        return _sparse_bases(X, sample, basis, labels)
     if basis == "pca":
-        return [Basis("pca", ones, _axes(sample))]
+        return [_pca("pca", sample, ones)]
     bases = [Basis("raw", ones)]
     if X.shape[1] > 1:
-        bases.append(Basis("pca", ones, _axes(sample)))
+        bases.append(_pca("pca", sample, ones))
     shared = shared_variance(sample)
     if shared is not None:
-        bases += [Basis("shared", shared), Basis("shared pca", shared, _axes(sample * shared))]
+        bases += [Basis("shared", shared), _pca("shared pca", sample, shared)]
     linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
     return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
 
 
-def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
+def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     """Ridge regression of one-hot classes on the standardised features, its penalty chosen by leave-one-out.
 
     With K = UΛUᵀ the products of the centred labelled rows, the fitted values are HY, H = 1/l + UΛ(Λ + λ)⁻¹Uᵀ, and
@@ -98,6 +99,8 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     labels, is taken away: it is lower for the row's own class, and would give that away. None where the labelled rows
     are all alike.
     """
+    if is_sparse(X):
+        return _sparse_linear_basis(X, labelled, Y)
     if not _varied(X[labelled]).any():
         return None
     spread = X.std(axis=0)
@@ -108,6 +111,21 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     own, dual = _ridge(rows @ rows.T, Y)
     axes = dual.T @ rows
     return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+
+
+def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
+    """The same on features as they are: standardised, the rarest words would count most."""
+    ones = np.ones(X.shape[1])
+    shift = column_medians(X[labelled])
+    rows = scaled_rows(X[labelled], ones, shift)
+    used = np.unique(rows.indices)
+    rows = rows[:, used]
+    K, middle = _centred_product(rows)
+    if not K.trace() > 1e-9 * (rows.data @ rows.data):
+        return None
+    own, dual = _ridge(K, Y)
+    axes = dual.T @ rows
+    return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
 
 
 def _ridge(K: Array, Y: Array) -> tuple[Array, Array]:
@@ -129,7 +147,7 @@ def _ridge(K: Array, Y: Array) -> tuple[Array, Array]:
     return best[1:]
 
 
-def shared_variance(X: Array) -> Array | None:
+def shared_variance(X: Points) -> Array | None:
     """Per feature, the share of its variance that it has in common with others; None where nothing is in common.
 
     That is its variance in those principal components of the standardised features that exceed what independent
@@ -141,13 +159,12 @@ def shared_variance(X: Array) -> Array | None:
     >>> shared_variance(X).round(1).tolist()
     [1.0, 1.0, 1.0, 0.0, 0.0]
     """
-    spread = X.std(axis=0)
-    varied = _varied(X)
-    n, d = len(X), int(varied.sum())
+    varied, standardised = _standardised(X)
+    n, d = X.shape[0], len(varied)
     if d < 2:
         return None
     shared = np.zeros(X.shape[1])
-    variances, components = _principal(X[:, varied] / spread[varied])
+    variances, components = _principal(standardised)
     beyond = variances > BEYOND_NOISE * (1 + np.sqrt(d / n)) ** 2
     if not beyond.any():
         return None
@@ -155,54 +172,37 @@ def shared_variance(X: Array) -> Array | None:
     return np.minimum(shared, 1)
 
 
+def _standardised(X: Points) -> tuple[Array, Points]:
+    """Positions of the columns that are not constant, and these columns with a standard deviation of one."""
+    if not is_sparse(X):
+        varied = np.flatnonzero(_varied(X))
+        return varied, X[:, varied] / X.std(axis=0)[varied]
+    used, X = _columns_in_use(X, np.ones(X.shape[1]))
+    spread = np.sqrt(np.maximum((X * X).mean(axis=0) - X.mean(axis=0) ** 2, 0))
+    varied = np.flatnonzero(spread > 0)
+    return used[varied], times_columns(X[:, varied], 1 / spread[varied])
+
+
 def _varied(X: Array) -> Array:
     """Columns that are not constant but for rounding."""
     return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
 
 
-def _sparse_bases(
-    X: Points, sample: Points, basis: str, labels: tuple[Array, Array] | None
-) -> list[Basis]:
-    ones = np.ones(X.shape[1])
-    pca = _sparse_pca(sample)
-    if basis == "pca":
-        return [Basis("raw", ones)] if pca is None else [pca]
-    linear = _sparse_linear(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
-    return [Basis("raw", ones), *(found for found in (pca, linear) if found is not None)]
-
-
-def _sparse_pca(sample: Points) -> Basis | None:
-    """As of the dense sample; the axes are about the columns in which it has something."""
-    ones = np.ones(sample.shape[1])
-    sample = scaled_rows(sample, ones, column_medians(sample))
-    used = np.unique(sample.indices)
-    if not len(used):
-        return None
-    variances, components = _principal(sample[:, used])
+def _pca(name: str, sample: Points, columns: Array) -> Basis:
+    """Half-whitened principal components; of a sparse sample, axes about the columns in which it has something."""
+    used, sample = _columns_in_use(sample, columns) if is_sparse(sample) else (None, sample * columns)
+    variances, components = _principal(sample) if sample.shape[1] else (np.empty(0), np.empty((0, 0)))
     if not len(components):
-        return None
-    return Basis("pca", ones, _half_whitened(variances, components), used=used)
+        return Basis(name, columns)
+    return Basis(name, columns, _half_whitened(variances, components), used=used)
 
 
-def _sparse_linear(X: Points, labelled: Array, Y: Array) -> Basis | None:
-    ones = np.ones(X.shape[1])
-    shift = column_medians(X[labelled])
-    rows = scaled_rows(X[labelled], ones, shift)
-    used = np.unique(rows.indices)
-    rows = rows[:, used]
-    K, middle = _centred_product(rows)
-    if not K.trace() > 1e-9 * (rows.data @ rows.data):
-        return None
-    own, dual = _ridge(K, Y)
-    axes = dual.T @ rows
-    return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
-
-
-def _axes(X: Array) -> Array:
-    variances, components = _principal(X)
-    if not len(components):
-        return np.eye(X.shape[1])
-    return _half_whitened(variances, components)
+def _columns_in_use(X: Points, columns: Array) -> tuple[Array, Points]:
+    """Positions of the columns in which sparse rows differ, and these columns, times `columns`, near their middle."""
+    X = times_columns(X, columns)
+    X = scaled_rows(X, np.ones(X.shape[1]), column_medians(X))
+    used = np.unique(X.indices[X.data != 0])
+    return used, X[:, used]
 
 
 def _half_whitened(variances: Array, components: Array) -> Array:

@@ -40,7 +40,7 @@ def chosen_engine(
     if any(is_sparse(view.X) for view in problem.views):
         if name == "torch":
             raise InputError(
-                "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if the table is small."
+                "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
             )
         return CPUEngine(loss, propagation)
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):

@@ -1,11 +1,11 @@
 """Neighbours, distances and the gradient's contraction for rows in CSR form.
 
-| symbol      | meaning                                            | computed from                                      |
-|-------------|----------------------------------------------------|----------------------------------------------------|
-| Z           | (X − centre)·√a                                    | as many non-zeros as X, at most twice              |
-| neighbours  | by ‖z_j‖² − 2 ⟨z_i, z_j⟩                           | blocks of rows, or an index by column (compiled)   |
-| d²_ij       | ‖z_i − z_j‖² on the edges                          | differences of sparse rows, which do not cancel    |
-| ∂g/∂a_m     | −2 Σ_edges B_ij (x_im − x_jm)²                     | the same                                           |
+| symbol      | meaning                          | computed from                                     |
+|-------------|----------------------------------|---------------------------------------------------|
+| Z           | (X − centre)·√a                  | as many non-zeros as X, at most twice             |
+| neighbours  | by ‖z_j‖² − 2 ⟨z_i, z_j⟩         | blocks of rows, or an index by column (compiled)  |
+| d²_ij       | ‖z_i − z_j‖² on the edges        | differences of sparse rows, which do not cancel   |
+| ∂g/∂a_m     | −2 Σ_edges B_ij (x_im − x_jm)²   | the same                                          |
 
 Memory is proportional to the non-zeros and to n; nothing has n × d numbers, and only vectors have d.
 """
@@ -35,14 +35,11 @@ def sparse_rows(X: Any, dtype: Any = np.float64) -> sparse.csr_array:
 
     What was given is never changed.
     """
-    given = X
     X = sparse.csr_array(X, dtype=dtype)
-    if X.has_canonical_format and X.data.all():
-        return X
-    if X.data is getattr(given, "data", None) or np.shares_memory(X.data, getattr(given, "data", ())):
-        X = X.copy()
-    X.sum_duplicates()
-    X.eliminate_zeros()
+    if not (X.has_canonical_format and X.data.all()):
+        X = X.copy()  # what there is may be the data given
+        X.sum_duplicates()
+        X.eliminate_zeros()
     return X
 
 

@@ -36,7 +36,9 @@ class Spark:
 
     def handle(self, problem: Problem) -> Handle:
         problem = to_send(problem)
-        self._context = self._connected(sum(part.nbytes for view in problem.views for part in parts_of(view.X).values()))
+        self._context = self._connected(
+            sum(part.nbytes for view in problem.views for part in parts_of(view.X).values())
+        )
         points = self._context.broadcast(problem)
         self._cleanup.callback(_quietly, points.destroy)
         self._executor = SparkExecutor(self._context, points)
