@@ -15,6 +15,7 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_classifiers_classes, estimator_checks_generator
 
 import pglearn
@@ -161,10 +162,12 @@ def test_unlabelled_may_be_written_in_several_ways(given):
     np.testing.assert_array_equal(quick().fit(X, given(y)).transduction_, quick().fit(X, y).transduction_)
 
 
-def test_sparse_points_are_refused_with_what_to_do():
-    X, y, _ = blobs()
-    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
-        quick().fit(sparse.csr_matrix(X), y)
+def test_sparse_points_are_taken_and_scikit_learn_knows():
+    X, y, classes = blobs()
+    model = quick().fit(sparse.csr_matrix(X), y)
+    assert (model.predict(sparse.csc_array(X)) == classes).mean() > 0.95
+    assert get_tags(model).input_tags.sparse
+    assert {"check_estimator_sparse_matrix", "check_estimator_sparse_array"} <= {c.func.__name__ for c in CHECKS}
 
 
 def test_the_data_given_are_not_changed():

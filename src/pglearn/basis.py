@@ -13,6 +13,9 @@ neither the loudest components nor the faint ones decide alone. Features that va
 `shared` starts with little of them, by a rule that looks at no label. `linear` is for tables in which many columns each
 say a little: neighbours there are rows of which a linear model says the same. A labelled row has the coordinates that
 a model gives it which has not seen its label, so that hiding the label remains a fair test.
+
+`raw` and `shared` of a sparse table are sparse, the others n × 100 numbers at most. Their axes have a number for each
+column that occurs in the sample (`linear`: in the labelled rows), and nothing is subtracted that would fill zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from pglearn.problem import Array
+from pglearn.problem import Array, Points, column_medians
+from pglearn.sparse import is_sparse, scaled_rows, times_columns
 
 MOST_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
@@ -32,16 +36,18 @@ BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns hav
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """x → axes (x ∘ columns), or x ∘ columns where there are no axes."""
+    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense."""
 
     name: str
     columns: Array
     axes: Array | None = None
-    """One coordinate per row, in terms of the (weighted) columns: q × d."""
+    """One coordinate per row, in terms of the (weighted) columns: q × d, or q × the columns in `used`."""
     own: tuple[Array, Array] | None = None
     """Positions of rows of the table that have coordinates of their own, and these."""
+    used: Array | None = None
+    """Positions of the columns that the axes are about, where that is not all of them."""
 
-    def of_table(self, X: Array) -> Array:
+    def of_table(self, X: Points) -> Points:
         """The table that the basis was made for."""
         if self.own is None:
             return self.of(X)
@@ -49,18 +55,22 @@ class Basis:
         Z[rows] = coordinates
         return Z
 
-    def of(self, X: Array) -> Array:
+    def of(self, X: Points) -> Points:
         """Any rows."""
-        X = X if (self.columns == 1).all() else X * self.columns
+        X = X if (self.columns == 1).all() else times_columns(X, self.columns) if is_sparse(X) else X * self.columns
+        X = X if self.used is None else X[:, self.used]
         return X if self.axes is None else X @ self.axes.T
 
     def weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
         by_column = a if self.axes is None else a @ self.axes**2
+        if self.used is not None:
+            of_used, by_column = by_column, np.zeros(len(self.columns))
+            by_column[self.used] = of_used
         return np.asarray(by_column * self.columns**2)
 
 
-def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
+def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
     """The bases that a search draws from: one for `raw` and `pca`; for `both`, all.
 
     `labels` are the positions of the labelled rows and their classes, one-hot.
@@ -70,18 +80,18 @@ def bases_for(X: Array, basis: str, seed: int = 0, labels: tuple[Array, Array] |
         return [Basis("raw", ones)]
     sample = _sample(X, seed)
     if basis == "pca":
-        return [Basis("pca", ones, _axes(sample))]
+        return [_pca("pca", sample, ones)]
     bases = [Basis("raw", ones)]
     if X.shape[1] > 1:
-        bases.append(Basis("pca", ones, _axes(sample)))
+        bases.append(_pca("pca", sample, ones))
     shared = shared_variance(sample)
     if shared is not None:
-        bases += [Basis("shared", shared), Basis("shared pca", shared, _axes(sample * shared))]
+        bases += [Basis("shared", shared), _pca("shared pca", sample, shared)]
     linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
     return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
 
 
-def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
+def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     """Ridge regression of one-hot classes on the standardised features, its penalty chosen by leave-one-out.
 
     With K = UΛUᵀ the products of the centred labelled rows, the fitted values are HY, H = 1/l + UΛ(Λ + λ)⁻¹Uᵀ, and
@@ -89,6 +99,8 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     labels, is taken away: it is lower for the row's own class, and would give that away. None where the labelled rows
     are all alike.
     """
+    if is_sparse(X):
+        return _sparse_linear_basis(X, labelled, Y)
     if not _varied(X[labelled]).any():
         return None
     spread = X.std(axis=0)
@@ -96,7 +108,28 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     rows = X[labelled] * columns
     middle = rows.mean(axis=0)
     rows = rows - middle
-    K = rows @ rows.T
+    own, dual = _ridge(rows @ rows.T, Y)
+    axes = dual.T @ rows
+    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+
+
+def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
+    """The same on features as they are: standardised, the rarest words would count most."""
+    ones = np.ones(X.shape[1])
+    shift = column_medians(X[labelled])
+    rows = scaled_rows(X[labelled], ones, shift)
+    used = np.unique(rows.indices)
+    rows = rows[:, used]
+    K, middle = _centred_product(rows)
+    if not K.trace() > 1e-9 * (rows.data @ rows.data):
+        return None
+    own, dual = _ridge(K, Y)
+    axes = dual.T @ rows
+    return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
+
+
+def _ridge(K: Array, Y: Array) -> tuple[Array, Array]:
+    """What is said of every labelled row without its label, and the weights that the rows have in what is said."""
     values, U = eigh(K)
     values = np.maximum(values, 0)
     mean, labels = Y.mean(axis=0), len(Y)
@@ -111,12 +144,10 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
         if best is None or error < best[0]:
             best = error, without - mean_of_others, (U / (values + penalty)) @ projected
     assert best is not None
-    _, own, dual = best
-    axes = dual.T @ rows
-    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+    return best[1:]
 
 
-def shared_variance(X: Array) -> Array | None:
+def shared_variance(X: Points) -> Array | None:
     """Per feature, the share of its variance that it has in common with others; None where nothing is in common.
 
     That is its variance in those principal components of the standardised features that exceed what independent
@@ -128,13 +159,12 @@ def shared_variance(X: Array) -> Array | None:
     >>> shared_variance(X).round(1).tolist()
     [1.0, 1.0, 1.0, 0.0, 0.0]
     """
-    spread = X.std(axis=0)
-    varied = _varied(X)
-    n, d = len(X), int(varied.sum())
+    varied, standardised = _standardised(X)
+    n, d = X.shape[0], len(varied)
     if d < 2:
         return None
     shared = np.zeros(X.shape[1])
-    variances, components = _principal(X[:, varied] / spread[varied])
+    variances, components = _principal(standardised)
     beyond = variances > BEYOND_NOISE * (1 + np.sqrt(d / n)) ** 2
     if not beyond.any():
         return None
@@ -142,41 +172,85 @@ def shared_variance(X: Array) -> Array | None:
     return np.minimum(shared, 1)
 
 
+def _standardised(X: Points) -> tuple[Array, Points]:
+    """Positions of the columns that are not constant, and these columns with a standard deviation of one."""
+    if not is_sparse(X):
+        varied = np.flatnonzero(_varied(X))
+        return varied, X[:, varied] / X.std(axis=0)[varied]
+    used, X = _columns_in_use(X, np.ones(X.shape[1]))
+    spread = np.sqrt(np.maximum((X * X).mean(axis=0) - X.mean(axis=0) ** 2, 0))
+    varied = np.flatnonzero(spread > 0)
+    return used[varied], times_columns(X[:, varied], 1 / spread[varied])
+
+
 def _varied(X: Array) -> Array:
     """Columns that are not constant but for rounding."""
     return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
 
 
-def _axes(X: Array) -> Array:
-    variances, components = _principal(X)
+def _pca(name: str, sample: Points, columns: Array) -> Basis:
+    """Half-whitened principal components; of a sparse sample, axes about the columns in which it has something."""
+    used, sample = _columns_in_use(sample, columns) if is_sparse(sample) else (None, sample * columns)
+    variances, components = _principal(sample) if sample.shape[1] else (np.empty(0), np.empty((0, 0)))
     if not len(components):
-        return np.eye(X.shape[1])
+        return Basis(name, columns)
+    return Basis(name, columns, _half_whitened(variances, components), used=used)
+
+
+def _columns_in_use(X: Points, columns: Array) -> tuple[Array, Points]:
+    """Positions of the columns in which sparse rows differ, and these columns, times `columns`, near their middle."""
+    X = times_columns(X, columns)
+    X = scaled_rows(X, np.ones(X.shape[1]), column_medians(X))
+    used = np.unique(X.indices[X.data != 0])
+    return used, X[:, used]
+
+
+def _half_whitened(variances: Array, components: Array) -> Array:
     spread = np.sqrt(variances)
     # In units of the mean spread, so that the coordinates keep the scale of the features.
     return np.asarray(components / np.sqrt(spread / spread.mean())[:, None])
 
 
-def _principal(X: Array) -> tuple[Array, Array]:
+def _principal(X: Points) -> tuple[Array, Array]:
     """Variances and directions of the (at most 100) principal components, largest first, those of no variance left out.
 
     By the eigenvectors of the smaller of XᵀX and XXᵀ. Signs do not matter here: only squares of coordinates count.
     """
-    X = X - X.mean(axis=0)
     n, d = X.shape
     wide = d > n
-    product = X @ X.T if wide else X.T @ X
+    if is_sparse(X):
+        product, middle = _centred_product(X) if wide else _centred_squares(X)
+    else:
+        middle, X = np.zeros(d), X - X.mean(axis=0)
+        product = X @ X.T if wide else X.T @ X
     least = max(0, len(product) - MOST_COMPONENTS)
     values, vectors = eigh(product, subset_by_index=(least, len(product) - 1))
     there = values > 1e-12 * max(values.max(), np.finfo(float).tiny)
     values, vectors = values[there][::-1], vectors[:, there][:, ::-1]
-    components = (vectors.T @ X) / np.sqrt(values)[:, None] if wide else vectors.T
+    if wide:
+        components = (vectors.T @ X - np.outer(vectors.sum(axis=0), middle)) / np.sqrt(values)[:, None]
+    else:
+        components = vectors.T
     return values / n, components
 
 
-def _sample(X: Array, seed: int) -> Array:
+def _centred_product(X: Points) -> tuple[Array, Array]:
+    """(X − m)(X − m)ᵀ and m, the mean of the sparse rows, which is never taken from them."""
+    middle = X.mean(axis=0)
+    with_middle = X @ middle
+    return (X @ X.T).toarray() - with_middle[:, None] - with_middle + middle @ middle, middle
+
+
+def _centred_squares(X: Points) -> tuple[Array, Array]:
+    """(X − m)ᵀ(X − m) and m."""
+    middle = X.mean(axis=0)
+    return (X.T @ X).toarray() - X.shape[0] * np.outer(middle, middle), middle
+
+
+def _sample(X: Points, seed: int) -> Points:
     """Rows to learn from, so few that one side of the sample is short."""
     most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
-    if len(X) <= most:
+    if X.shape[0] <= most:
         return X
-    rows = np.random.default_rng(seed).choice(len(X), most, replace=False)
+    rows = np.random.default_rng(seed).choice(X.shape[0], most, replace=False)
     return X[np.sort(rows)]

@@ -12,6 +12,7 @@ from pglearn.loss import LOSSES
 from pglearn.parameters import check_whole, choice
 from pglearn.problem import Array, Problem
 from pglearn.propagation import PROPAGATIONS
+from pglearn.sparse import is_sparse, sparse_rows
 
 
 def loss_and_gradient(
@@ -33,8 +34,8 @@ def loss_and_gradient(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Features.
+    X : array-like or sparse matrix of shape (n, d)
+        Features. Sparse ones stay so, on the CPU engine.
     y : array-like of shape (n,)
         Labels, -1 (or None, NaN) where unlabelled.
     a : array-like of shape (d,)
@@ -78,12 +79,12 @@ def loss_and_gradient(
     check_whole("k", k, least=1)
     precision = choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype")
     try:
-        X = np.asarray(X, dtype=precision)
+        X = sparse_rows(X, precision) if is_sparse(X) else np.asarray(X, dtype=precision)
     except (TypeError, ValueError) as error:
-        raise InputError(f"X is no table of numbers ({error}): give a dense array of them.") from error
-    if X.ndim != 2 or len(X) < 2:
+        raise InputError(f"X is no table of numbers ({error}): give an array of them.") from error
+    if X.ndim != 2 or X.shape[0] < 2:
         raise InputError(f"X has shape {X.shape}: give a table of at least two rows, one point per row.")
-    if not np.isfinite(X).all():
+    if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise InputError("X has NaN or infinite values: fill or drop them first.")
     a = np.asarray(a, dtype=np.float64)
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():

@@ -26,8 +26,10 @@ import numpy.typing as npt
 
 from pglearn.errors import InputError
 from pglearn.parameters import choice
+from pglearn.sparse import is_sparse
 
 Array: TypeAlias = npt.NDArray[Any]
+Points: TypeAlias = Any  # an array, or a table of `pglearn.sparse`
 
 UNLABELLED = -1
 KFOLDS = 5
@@ -38,22 +40,22 @@ MOST_SCORED = 200  # of leave-one-out: each costs up to two solves, and more tel
 class Problem:
     """Points with some labels; built by :meth:`Problem.of`, never changed."""
 
-    X: Array
+    X: Points
     classes: Array
     labelled: Array
     codes: Array
     fold: Array
     scored: Array
-    others: tuple[Array, ...] = ()
+    others: tuple[Points, ...] = ()
     """The same points in other coordinates (`pglearn.basis`)."""
 
     @classmethod
-    def of(cls, X: Array, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
+    def of(cls, X: Points, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
         """The problem of labelling the rows of `X` given `y`, scored by `validation`."""
         codes, classes = class_codes(y)
-        if len(codes) != len(X):
+        if len(codes) != X.shape[0]:
             raise InputError(
-                f"X has {len(X)} rows but y has {len(codes)} entries: give one label per row, -1 where unknown."
+                f"X has {X.shape[0]} rows but y has {len(codes)} entries: give one label per row, -1 where unknown."
             )
         labelled = np.flatnonzero(codes != UNLABELLED)
         codes = codes[labelled]
@@ -78,6 +80,11 @@ class Problem:
         return tuple(replace(self, X=X, others=()) for X in (self.X, *self.others))
 
     @property
+    def n(self) -> int:
+        """How many points there are."""
+        return int(self.X.shape[0])
+
+    @property
     def n_classes(self) -> int:
         return len(self.classes)
 
@@ -98,7 +105,7 @@ class Problem:
 
     def sources(self, beliefs: Array | None = None) -> Array:
         """What spreads from each point, n × c: its label; where it has none, its row of `beliefs` or nothing."""
-        sources = np.zeros((len(self.X), self.n_classes)) if beliefs is None else beliefs.copy()
+        sources = np.zeros((self.n, self.n_classes)) if beliefs is None else beliefs.copy()
         sources[self.labelled] = self.Y
         return sources
 
@@ -146,9 +153,19 @@ def class_codes(y: Any) -> tuple[Array, Array]:
     return codes, classes
 
 
-def column_medians(X: Array) -> Array:
+def column_medians(X: Points) -> Array:
     """A point in the middle of X. It is subtracted before products are formed, where only differences count, so that
-    neither an offset (a time stamp) nor an outlier costs the other rows their digits."""
+    neither an offset (a time stamp) nor an outlier costs the other rows their digits.
+
+    A column of a sparse table has the median zero unless most of it is something else: what is subtracted at most
+    doubles the non-zeros.
+    """
+    if is_sparse(X):
+        medians = np.zeros(X.shape[1])
+        full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) > X.shape[0] / 2)
+        if len(full):
+            medians[full] = np.median(X[:, full].toarray(), axis=0)
+        return medians
     parts = np.array_split(X, -(-X.shape[1] // 64), axis=1)  # np.median copies what it is given
     return np.concatenate([np.median(part, axis=0) for part in parts])
 

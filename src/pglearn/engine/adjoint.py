@@ -10,7 +10,8 @@
 
 ∂g/∂a_m = −Σ_ij B_ij (x_im − x_jm)² = −2 [ Σ_i b_i x_im² − Σ_i x_im (BX)_im ]
 
-The second form is NumPy's way around an array of edges × features; compiled loops, which need none, take the first.
+The second form is NumPy's way around an array of edges × features; compiled loops, which need none, and sparse tables,
+of which only blocks of differences are made (`pglearn.sparse`), take the first.
 
 The edges are held fixed. B has P and T in it, never W or 1/D, so nothing under- or overflows.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pglearn import sparse
 from pglearn.compiled import is_large
 from pglearn.graph import Edges, Graph
 from pglearn.graph.weights import blocks
@@ -72,6 +74,8 @@ def inner_products(U: Array, V: Array, i: Array, j: Array) -> Array:
 def contracted(problem: Problem, graph: Graph, B: Array) -> Array:
     """−Σ_ij B_ij (x_im − x_jm)² for every feature m."""
     edges, X = graph.edges, problem.X
+    if sparse.is_sparse(X):
+        return sparse.contracted(X, edges.i, edges.j, B)
     if is_large(edges.n):
         from pglearn.engine import compiled
 

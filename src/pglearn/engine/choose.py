@@ -12,6 +12,7 @@ from pglearn.loss import Entropy, Loss
 from pglearn.parameters import choice
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
+from pglearn.sparse import is_sparse
 
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0
@@ -35,6 +36,12 @@ def chosen_engine(
     if isinstance(loss, Entropy):
         if name == "torch":
             raise InputError("loss='entropy' is not known to the torch engine: use engine='cpu', or another loss.")
+        return CPUEngine(loss, propagation)
+    if any(is_sparse(view.X) for view in problem.views):
+        if name == "torch":
+            raise InputError(
+                "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
+            )
         return CPUEngine(loss, propagation)
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
         return _torch_engine(loss, propagation, device_memory, dtype)

@@ -72,7 +72,7 @@ def unlabelled_scores(problem: Problem, propagation: Propagation, system: System
 
 
 def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    n, c = len(problem.X), problem.n_classes
+    n, c = problem.n, problem.n_classes
     shown = problem.labelled[problem.shown]
     rows = np.setdiff1d(np.arange(n), shown)
     B = np.zeros((n, c))
@@ -88,7 +88,7 @@ def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -
 
 
 def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    n, c = len(problem.X), problem.n_classes
+    n, c = problem.n, problem.n_classes
     folds = np.unique(problem.fold[problem.scored])
     B = np.zeros((n, len(folds), c))
     for f, fold in enumerate(folds):
@@ -110,7 +110,7 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scor
 
 def _by_label(problem: Problem, propagation: Propagation, system: System) -> Scores:
     labels = len(problem.labelled)
-    solution = system.solve(_ones_at(problem.labelled, len(problem.X)))
+    solution = system.solve(_ones_at(problem.labelled, problem.n))
     Z = solution.F
     weight = _weight_of_labels(problem, propagation)
     Y = problem.Y
@@ -126,7 +126,7 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
 
 
 def _by_row(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    n = len(problem.X)
+    n = problem.n
     solution = system.solve(_ones_at(problem.labelled[problem.scored], n))
     Z = solution.F
     weight = _weight_of_labels(problem, propagation)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from pglearn.estimators.linear import LinearOpinion
 from pglearn.estimators.members import Member, averaged
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
-from pglearn.problem import Array, Problem
+from pglearn.problem import Array, Points, Problem
+from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
 
@@ -30,7 +31,7 @@ MOST_POWER = 4.0
 class Answer:
     """The table as it was searched, and the members that answer together."""
 
-    X: Array
+    X: Points
     """The table after `scaling`, in no basis yet."""
     scaling: Scaling
     bases: list[Basis]
@@ -50,7 +51,7 @@ class Answer:
     @classmethod
     def of(
         cls,
-        X: Array,
+        X: Points,
         scaling: Scaling,
         bases: list[Basis],
         problem: Problem,
@@ -95,7 +96,7 @@ class Answer:
         return np.where(self.unreached[:, None], 0, self.distributions)
 
     @cached_property
-    def views(self) -> list[Array]:
+    def views(self) -> list[Points]:
         """The table in each basis."""
         return [basis.of_table(self.X) for basis in self.bases]
 
@@ -104,18 +105,24 @@ class Answer:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
         probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
         if self.linear is not None:  # which says nothing of a row whose label is given
-            others = np.setdiff1d(np.arange(len(self.X)), self.labelled)
+            others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
             probabilities[others] = self.linear.mixed(probabilities[others], self.views[self.linear.basis][others])
         return probabilities, unreached
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Points) -> Array:
         """Class probabilities of rows as they were given, which need not be in the table."""
-        X = self.scaling.of(X)
+        X = self.scaling.of(self._like_the_table(X))
         opinions = [member.predict(self.bases[member.basis].of(X), self.views[member.basis]) for member in self.members]
         probabilities, unreached = averaged(opinions, self._weights, self.prior)
         if self.linear is not None:
             probabilities = self.linear.mixed(probabilities, self.bases[self.linear.basis].of(X))
         return self._finished(probabilities, unreached)
+
+    def _like_the_table(self, X: Points) -> Points:
+        """Sparse where the table is, and an array where that is one."""
+        if is_sparse(self.X):
+            return X if is_sparse(X) else sparse_rows(X)
+        return X.toarray() if is_sparse(X) else X
 
     @property
     def _said(self) -> Array:
@@ -140,17 +147,19 @@ class Answer:
 
     def to_arrays(self) -> dict[str, Array]:
         """All of it, without Python objects."""
-        d = self.X.shape[1]
-        axes = [np.empty((0, d)) if basis.axes is None else basis.axes for basis in self.bases]
+        axes = [np.empty((0, 0)) if basis.axes is None else basis.axes for basis in self.bases]
+        used = [np.empty(0, dtype=np.int64) if basis.used is None else basis.used for basis in self.bases]
         own = [np.empty(0) if basis.own is None else basis.own[1].ravel() for basis in self.bases]
         return {
-            "X": self.X,
+            **parts_of(self.X),
             "centre": self.scaling.centre,
             "spread": self.scaling.spread,
             "basis_names": np.array([basis.name for basis in self.bases]),
             "basis_columns": np.array([basis.columns for basis in self.bases]),
-            "basis_axes": np.concatenate(axes),
-            "basis_sizes": np.array([len(rows) for rows in axes]),
+            "basis_axes": np.concatenate([rows.ravel() for rows in axes]),
+            "basis_shapes": np.array([rows.shape for rows in axes]),
+            "basis_used": np.concatenate(used),
+            "basis_used_sizes": np.array([len(columns) for columns in used]),
             "basis_own": np.concatenate(own),
             "basis_own_sizes": np.array([len(coordinates) for coordinates in own]),
             "classes": self.classes,
@@ -175,23 +184,24 @@ class Answer:
 
     @classmethod
     def _from_arrays(cls, state: dict[str, Array]) -> Self:
-        X = state["X"]
-        axes = np.split(state["basis_axes"], np.cumsum(state["basis_sizes"])[:-1])
-        own = np.split(state["basis_own"], np.cumsum(state["basis_own_sizes"])[:-1])
+        X, shapes = table_of(state), state["basis_shapes"]
+        axes = _split(state["basis_axes"], shapes.prod(axis=1))
+        own = _split(state["basis_own"], state["basis_own_sizes"])
+        used = _split(state["basis_used"], state["basis_used_sizes"])
         bases = [
             Basis(
                 str(name),
                 columns,
-                rows if len(rows) else None,
-                (state["labelled"], coordinates.reshape(-1, len(rows))) if len(coordinates) else None,
+                numbers.reshape(shape) if len(numbers) else None,
+                (state["labelled"], coordinates.reshape(-1, shape[0])) if len(coordinates) else None,
+                positions if len(positions) else None,
             )
-            for name, columns, rows, coordinates in zip(
-                state["basis_names"], state["basis_columns"], axes, own, strict=True
+            for name, columns, numbers, shape, coordinates, positions in zip(
+                state["basis_names"], state["basis_columns"], axes, shapes, own, used, strict=True
             )
         ]
         of_member = state["member_basis"]
-        sizes = [state["basis_sizes"][basis] or X.shape[1] for basis in of_member]
-        weights = np.split(state["a"], np.cumsum(sizes)[:-1])
+        weights = _split(state["a"], [shapes[basis, 0] or X.shape[1] for basis in of_member])
         members = [
             Member(int(basis), int(k), a, float(weight), F)
             for basis, k, a, weight, F in zip(of_member, state["k"], weights, state["weight"], state["F"], strict=True)
@@ -204,6 +214,10 @@ class Answer:
     @property
     def _weights(self) -> list[float]:
         return [member.weight for member in self.members]
+
+
+def _split(flat: Array, sizes: Any) -> list[Array]:
+    return np.split(flat, np.cumsum(sizes)[:-1])
 
 
 def _linear_to_arrays(linear: LinearOpinion | None) -> dict[str, Array]:

@@ -13,14 +13,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pglearn.errors import InputError
 from pglearn.estimators.answer import Answer
-from pglearn.problem import Array, Problem
+from pglearn.problem import Array, Points, Problem
 from pglearn.propagation import Solution
+from pglearn.sparse import is_sparse, sparse_rows
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels the rows of a table, and new rows after their neighbours in it."""
 
     _answer: Answer
+    _takes_sparse = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
@@ -43,10 +50,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_weights_ = answer.feature_weights
         self.scaled_ = answer.scaling.standardises
 
-    def _numbers(self, X: Any, reset: bool) -> Array:
+    def _numbers(self, X: Any, reset: bool) -> Points:
         """X as scikit-learn checks it, but with sentences that help."""
         try:
-            X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(
+                self, X, reset=reset, accept_sparse=self._takes_sparse, dtype=np.float64, ensure_all_finite=False
+            )
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -56,7 +65,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{where} holds text ({error}), and only numbers have distances: encode it first, for example with "
                 "pglearn.TableEncoder in a Pipeline."
             ) from error
-        return _finite(self, X)
+        return _finite(self, sparse_rows(X) if is_sparse(X) else X)
 
 
 def check_labels_given(estimator: Any, y: Any) -> None:
@@ -67,8 +76,8 @@ def check_labels_given(estimator: Any, y: Any) -> None:
         )
 
 
-def check_several_rows(X: Array) -> None:
-    if len(X) < 2:
+def check_several_rows(X: Points) -> None:
+    if X.shape[0] < 2:
         raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
 
 
@@ -87,7 +96,7 @@ def warn_if_unsolved(solutions: list[Solution]) -> None:
         )
 
 
-def about(X: Array, problem: Problem) -> dict[str, int]:
+def about(X: Points, problem: Problem) -> dict[str, int]:
     """What listeners are told of a problem."""
     n, d = X.shape
     return {
@@ -99,13 +108,15 @@ def about(X: Array, problem: Problem) -> dict[str, int]:
     }
 
 
-def _finite(estimator: Any, X: Array) -> Array:
-    bad = np.argwhere(~np.isfinite(X))
+def _finite(estimator: Any, X: Points) -> Points:
+    numbers = X.data if is_sparse(X) else X
+    bad = np.argwhere(~np.isfinite(numbers))
     if len(bad):
-        row, column = bad[0]
+        first = tuple(bad[0])
+        row, column = (at[first] for at in X.nonzero()) if is_sparse(X) else first
         names = getattr(estimator, "feature_names_in_", None)
         where = f"column {column}" if names is None else f"column {names[column]!r}"
-        what = "NaN" if np.isnan(X[row, column]) else "inf"
+        what = "NaN" if np.isnan(numbers[first]) else "inf"
         raise InputError(
             f"X has {len(bad)} NaN or infinite (inf) values, the first ({what}) in row {row}, {where}: "
             "fill or drop them first, for example with sklearn.impute.SimpleImputer or pglearn.TableEncoder."

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from pglearn.loss import Yardstick
-from pglearn.problem import Array
+from pglearn.problem import Array, Points
 from pglearn.propagation import Solution
 from pglearn.propagation.inductive import spread_to
 from pglearn.search import Candidate
@@ -42,7 +42,7 @@ class Member:
         probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
         return cls(candidate.basis, candidate.k, candidate.answer.a, weight, probabilities)
 
-    def predict(self, X_new: Array, X: Array) -> Array:
+    def predict(self, X_new: Points, X: Points) -> Array:
         """Class probabilities of rows that need not be in the table, both in the coordinates of the member's basis.
 
         They sum to the share of reached neighbours.

@@ -36,7 +36,7 @@ from pglearn.estimators.suggestions import suggested
 from pglearn.graph import mean_distance, weighted_graph
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
-from pglearn.problem import Array, Problem
+from pglearn.problem import Array, Points, Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, Space
@@ -44,6 +44,7 @@ from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
+from pglearn.sparse import parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
@@ -61,7 +62,7 @@ SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
 class Table:
     """The rows after scaling, and the bases to look at them in."""
 
-    X: Array
+    X: Points
     scaling: Scaling
     bases: list[Basis]
 
@@ -197,6 +198,8 @@ class PGLearnClassifier(TableClassifier):
     >>> model.predict(X[:2])
     array([0, 0])
     """
+
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -392,7 +395,7 @@ class PGLearnClassifier(TableClassifier):
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
-        return opened(Path(self.checkpoint), Identity({"X": {"X": table.X}, "y": y}, chosen))
+        return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
 
     def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can."""
@@ -451,7 +454,7 @@ class PGLearnClassifier(TableClassifier):
         model = cls()
         model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
         model._publish(Answer.from_arrays(state))
-        model.n_features_in_ = state["X"].shape[1]
+        model.n_features_in_ = len(state["centre"])
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model

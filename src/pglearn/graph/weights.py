@@ -20,10 +20,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from pglearn import sparse as sparse_tables
 from pglearn.compiled import is_large
 from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
-from pglearn.problem import Array, column_medians
+from pglearn.problem import Array, Points, column_medians
 
 BLOCK = 1 << 16  # numbers per gathered block of rows: two of them stay in a core's cache
 
@@ -68,13 +69,13 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> Graph:
+def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None) -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
     return graph_on_edges(Z, Edges.between_neighbours(k_nearest(Z, k)))
 
 
-def graph_on_edges(Z: Array, edges: Edges) -> Graph:
+def graph_on_edges(Z: Points, edges: Edges) -> Graph:
     """Weights for given edges between scaled points."""
     return graph_of_exponents(edges, squared_distances(Z, Z, edges.i, edges.j))
 
@@ -84,8 +85,10 @@ def graph_of_exponents(edges: Edges, exponents: Array) -> Graph:
     return Graph(edges, -exponents, _log_degrees(edges, -exponents))
 
 
-def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:
+def squared_distances(U: Points, V: Points, i: Array, j: Array) -> Array:
     """‖u_i − v_j‖² per pair (i, j), from differences: products would cancel for close points."""
+    if sparse_tables.is_sparse(U):
+        return sparse_tables.squared_distances(U, V, i, j)
     d2 = np.empty(len(i))
     if is_large(len(V)):
         from pglearn.graph import compiled

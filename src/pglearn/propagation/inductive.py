@@ -9,20 +9,20 @@ import numpy as np
 
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import blocks, squared_distances
-from pglearn.problem import Array, column_medians
+from pglearn.problem import Array, Points, column_medians
 
 
-def spread_to(X_new: Array, X: Array, a: Array, k: int, F: Array) -> Array:
+def spread_to(X_new: Points, X: Points, a: Array, k: int, F: Array) -> Array:
     """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
     centre = column_medians(X)
     Z, Z_new = scaled_points(X, a, centre), scaled_points(X_new, a, centre)
     neighbours = k_nearest(Z, k, Z_new)
     k = neighbours.shape[1]
-    log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(len(Z_new)), k), neighbours.ravel()).reshape(-1, k)
+    log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(Z_new.shape[0]), k), neighbours.ravel()).reshape(-1, k)
     # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
     w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
     w /= w.sum(axis=1, keepdims=True)
-    result = np.empty((len(X_new), F.shape[1]))
-    for part in blocks(len(X_new), k * F.shape[1]):
+    result = np.empty((X_new.shape[0], F.shape[1]))
+    for part in blocks(X_new.shape[0], k * F.shape[1]):
         result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
     return result

@@ -19,7 +19,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pglearn.problem import Problem
+from pglearn.problem import Array, Problem
+from pglearn.sparse import parts_of, table_of
 
 
 class Handle(Protocol):
@@ -68,11 +69,13 @@ class OnDisk:
 
     def __init__(self, problem: Problem) -> None:
         self._rest = replace(problem, X=np.empty((0, 0)), others=())
-        self._bases = 1 + len(problem.others)
+        tables = [parts_of(X, f"X{basis}") for basis, X in enumerate((problem.X, *problem.others))]
+        self._tables = [list(parts) for parts in tables]
         self._folder = tempfile.mkdtemp(prefix="pglearn-")
         try:
-            for basis, X in enumerate((problem.X, *problem.others)):
-                np.save(self._file(f"X{basis}.npy"), X)
+            for parts in tables:
+                for name, part in parts.items():
+                    np.save(self._file(f"{name}.npy"), part)
             Path(self._file("running")).touch()
         except BaseException:
             self.close()
@@ -81,7 +84,8 @@ class OnDisk:
     def problem(self) -> Problem:
         if _opened.folder != self._folder:
             X, *others = (
-                np.asarray(np.load(self._file(f"X{basis}.npy"), mmap_mode="r")) for basis in range(self._bases)
+                table_of({name: self._read(name) for name in names}, f"X{basis}")
+                for basis, names in enumerate(self._tables)
             )
             _opened.problem = replace(self._rest, X=X, others=tuple(others))
             _opened.folder, _opened.parent = self._folder, os.getppid()
@@ -114,6 +118,9 @@ class OnDisk:
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _read(self, name: str) -> Array:
+        return np.asarray(np.load(self._file(f"{name}.npy"), mmap_mode="r"))
 
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)

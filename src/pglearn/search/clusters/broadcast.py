@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
+from pglearn.sparse import parts_of
 
 Cause: TypeAlias = Callable[[BaseException], BaseException]
 
@@ -25,7 +26,8 @@ _here = threading.local()  # the problem of the task that runs in this thread
 def arrived(problem: Problem, call: Callable[[], Any]) -> Any:
     """Make a call on a worker, with the problem that has arrived there."""
     for view in problem.views:
-        view.X.flags.writeable = False  # it is shared by all tasks of this worker
+        for part in parts_of(view.X).values():
+            part.flags.writeable = False  # it is shared by all tasks of this worker
     _here.problem = problem
     try:
         return call()

@@ -19,6 +19,7 @@ from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import Broadcast, Lost, arrived, deadly, to_send
 from pglearn.search.handle import Handle
 from pglearn.search.workers import starting
+from pglearn.sparse import parts_of
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 JOB_COSTS = 0.1  # seconds
@@ -42,7 +43,9 @@ class Spark:
 
     def handle(self, problem: Problem) -> Handle:
         problem = to_send(problem)
-        self._context = self._connected(sum(view.X.nbytes for view in problem.views))
+        self._context = self._connected(
+            sum(part.nbytes for view in problem.views for part in parts_of(view.X).values())
+        )
         points = self._context.broadcast(problem)
         self._cleanup.callback(_quietly, points.destroy)
         self._executor = SparkExecutor(self._context, points)

@@ -1,0 +1,30 @@
+"""Tables of which most numbers are zero (text, one-hot categories), without ever writing the zeros down.
+
+Whatever takes points takes an array or such a table, and asks here where the two differ.
+"""
+
+from pglearn.sparse.rows import (
+    contracted,
+    is_sparse,
+    k_nearest,
+    parts_of,
+    ranges,
+    scaled_rows,
+    sparse_rows,
+    squared_distances,
+    table_of,
+    times_columns,
+)
+
+__all__ = [
+    "contracted",
+    "is_sparse",
+    "k_nearest",
+    "parts_of",
+    "ranges",
+    "scaled_rows",
+    "sparse_rows",
+    "squared_distances",
+    "table_of",
+    "times_columns",
+]

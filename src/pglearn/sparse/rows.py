@@ -1,0 +1,159 @@
+"""Neighbours, distances and the gradient's contraction for rows in CSR form.
+
+| symbol      | meaning                          | computed from                                     |
+|-------------|----------------------------------|---------------------------------------------------|
+| Z           | (X − centre)·√a                  | as many non-zeros as X, at most twice             |
+| neighbours  | by ‖z_j‖² − 2 ⟨z_i, z_j⟩         | blocks of rows, or an index by column (compiled)  |
+| d²_ij       | ‖z_i − z_j‖² on the edges        | differences of sparse rows, which do not cancel   |
+| ∂g/∂a_m     | −2 Σ_edges B_ij (x_im − x_jm)²   | the same                                          |
+
+Memory is proportional to the non-zeros and to n; nothing has n × d numbers, and only vectors have d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pglearn.compiled import is_large
+
+Array = npt.NDArray[Any]
+
+BLOCK = 1 << 20  # numbers of a block of products or of differences
+
+
+def is_sparse(X: Any) -> bool:
+    return bool(sparse.issparse(X))
+
+
+def sparse_rows(X: Any, dtype: Any = np.float64) -> sparse.csr_array:
+    """X in the form that all else here expects: CSR with sorted columns, no zeros and nothing twice.
+
+    What was given is never changed.
+    """
+    X = sparse.csr_array(X, dtype=dtype)
+    if not (X.has_canonical_format and X.data.all()):
+        X = X.copy()  # what there is may be the data given
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
+
+
+def scaled_rows(X: sparse.csr_array, a: Array, centre: Array) -> sparse.csr_array:
+    """(X − centre)·√a, where the centre is zero in all columns but those that are mostly non-zero."""
+    if centre.any():
+        X = X - _repeated(centre.astype(X.dtype, copy=False), X.shape[0])
+    return times_columns(X, np.sqrt(a).astype(X.dtype, copy=False))
+
+
+def times_columns(X: sparse.csr_array, columns: Array) -> sparse.csr_array:
+    """Every column times its number."""
+    return sparse.csr_array((X.data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = None) -> Array:
+    """Indices of the k nearest rows of `Z` to each query, or to each row of `Z`, itself excluded; nearest first."""
+    own = queries is None
+    queries = Z if queries is None else queries
+    squares = np.bincount(_row_of_each(Z), weights=np.square(Z.data, dtype=np.float64), minlength=Z.shape[0])
+    nearest = np.empty((queries.shape[0], k), dtype=np.int64)
+    if is_large(Z.shape[0]):
+        from pglearn.sparse import compiled
+
+        by_column = Z.tocsc()
+        index = (by_column.data, by_column.indices, by_column.indptr)
+        compiled.k_nearest(queries.data, queries.indices, queries.indptr, *index, squares, own, nearest)
+        return nearest
+    step = max(1, BLOCK // Z.shape[0])
+    for start in range(0, len(nearest), step):
+        part = slice(start, start + step)
+        order = squares - 2 * (queries[part] @ Z.T).toarray()
+        if own:  # NaN comes after everything else
+            order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
+        few = np.sort(np.argpartition(order, k - 1, axis=1)[:, :k], axis=1)
+        nearest[part] = np.take_along_axis(few, np.take_along_axis(order, few, 1).argsort(1, kind="stable"), 1)
+    return nearest
+
+
+def squared_distances(U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array) -> Array:
+    """‖u_i − v_j‖² per pair (i, j)."""
+    d2 = np.empty(len(i))
+    if is_large(V.shape[0]):
+        from pglearn.sparse import compiled
+
+        compiled.squared_distances(U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
+        return d2
+    for part, difference in _differences(U, V, i, j):
+        squares = np.square(difference.data, dtype=np.float64)
+        d2[part] = np.bincount(_row_of_each(difference), weights=squares, minlength=difference.shape[0])
+    return d2
+
+
+def contracted(X: sparse.csr_array, i: Array, j: Array, B: Array) -> Array:
+    """−2 Σ_edges B_ij (x_im − x_jm)² for every feature m."""
+    dg_da = np.zeros(X.shape[1])
+    if is_large(X.shape[0]):
+        from pglearn.sparse import compiled
+
+        compiled.contracted(X.data, X.indices, X.indptr, i, j, B, dg_da)
+        return dg_da
+    for part, difference in _differences(X, X, i, j):
+        pulls = B[part][_row_of_each(difference)] * np.square(difference.data, dtype=np.float64)
+        dg_da -= 2 * np.bincount(difference.indices, weights=pulls, minlength=X.shape[1])
+    return dg_da
+
+
+def ranges(X: sparse.csr_array) -> Array:
+    """Largest minus smallest number of every column, the zeros included."""
+    return np.asarray((X.max(axis=0) - X.min(axis=0)).toarray().ravel())
+
+
+def parts_of(X: Any, name: str = "X") -> dict[str, Array]:
+    """A table, sparse or not, as arrays that can be written, hashed or frozen one by one."""
+    if not is_sparse(X):
+        return {name: X}
+    return {
+        f"{name}_data": X.data,
+        f"{name}_indices": X.indices,
+        f"{name}_indptr": X.indptr,
+        f"{name}_shape": np.array(X.shape),
+    }
+
+
+def table_of(parts: Mapping[str, Array], name: str = "X") -> Any:
+    """The table that :func:`parts_of` took apart; KeyError where something is missing."""
+    if name in parts or f"{name}_data" not in parts:
+        return parts[name]
+    data, indices, indptr = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    X = sparse.csr_array((data, indices, indptr), shape=tuple(parts[f"{name}_shape"].tolist()))
+    X.has_canonical_format = True  # it was before; looking again would read a file as large as the table
+    return X
+
+
+def _differences(
+    U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array
+) -> Iterator[tuple[slice, sparse.csr_array]]:
+    """u_i − v_j for blocks of pairs, each with some `BLOCK` non-zeros or with a single pair."""
+    total = np.cumsum(np.diff(U.indptr)[i] + np.diff(V.indptr)[j], dtype=np.int64)
+    start = 0
+    while start < len(i):
+        most = (total[start - 1] if start else 0) + BLOCK
+        end = max(start + 1, int(np.searchsorted(total, most, side="right")))
+        yield slice(start, end), U[i[start:end]] - V[j[start:end]]
+        start = end
+
+
+def _row_of_each(X: sparse.csr_array) -> Array:
+    """The row of every non-zero."""
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def _repeated(row: Array, n: int) -> sparse.csr_array:
+    """n rows that are all alike."""
+    columns = np.flatnonzero(row)
+    starts = np.arange(n + 1) * len(columns)
+    return sparse.csr_array((np.tile(row[columns], n), np.tile(columns, n), starts), shape=(n, len(row)))

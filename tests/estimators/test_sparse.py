@@ -1,0 +1,235 @@
+"""PGLearnClassifier on sparse tables: the answers of dense ones, everywhere a table goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+
+from pglearn import GridClassifier, PGLearnClassifier
+from pglearn.basis import bases_for, linear_basis
+from pglearn.errors import CheckpointError, InputError
+from pglearn.estimators.scaling import Scaling
+from pglearn.problem import Problem
+from pglearn.search.clusters.broadcast import arrived, to_send
+from pglearn.sparse import sparse_rows
+
+QUICK = {"budget": 2, "n_candidates": 5, "random_state": 0}
+FORMS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
+
+
+def documents(n=300, words=1500, length=60, seed=0):
+    """Word counts of documents in four classes: half of the words are of the class, the others anyone's."""
+    rng = np.random.default_rng(seed)
+    common = 1 / np.arange(1, words + 1)
+    classes = rng.integers(4, size=n)
+    of_class = common**0.7 * rng.gamma(0.1, size=(4, words))
+    share = 0.5 * of_class / of_class.sum(axis=1, keepdims=True) + 0.5 * common / common.sum()
+    X = sparse.csr_matrix(np.array([rng.multinomial(length, share[c]) for c in classes]))
+    return X, np.where(np.arange(n) < 40, classes, -1), classes
+
+
+@pytest.fixture(scope="module")
+def text():
+    counts, y, classes = documents()
+    return TfidfTransformer().fit_transform(counts), y, classes
+
+
+@pytest.fixture(scope="module")
+def fitted(text):
+    X, y, _ = text
+    return PGLearnClassifier(**QUICK).fit(X, y)
+
+
+@pytest.mark.parametrize("basis", ["raw", "pca"])
+def test_labels_weights_and_predictions_are_those_of_the_dense_table(basis, text):
+    X, y, _ = text
+    thin, dense = (PGLearnClassifier(**QUICK, basis=basis).fit(form, y) for form in (X, X.toarray()))
+    np.testing.assert_array_equal(thin.transduction_, dense.transduction_)
+    np.testing.assert_allclose(thin.label_distributions_, dense.label_distributions_, atol=1e-10)
+    np.testing.assert_allclose(thin.feature_weights_, dense.feature_weights_, rtol=1e-8, atol=1e-8)
+    expected = dense.predict_proba(X[:30].toarray())
+    for model in (thin, dense):
+        for rows in (X[:30], X[:30].toarray()):
+            np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-10)
+
+
+def test_bases_are_those_of_the_dense_table_but_for_the_linear_one(text):
+    X, y, _ = text
+    labelled = np.flatnonzero(y >= 0)
+    labels = (labelled, np.eye(4)[y[labelled]])
+    thin, dense = sparse_rows(X), X.toarray()
+    found, expected = bases_for(thin, "both", labels=labels), bases_for(dense, "both", labels=labels)
+    assert [basis.name for basis in found] == [basis.name for basis in expected]
+    assert [basis.name for basis in found] == ["raw", "pca", "shared", "shared pca", "linear"]
+    for one, other in zip(found[:-1], expected[:-1], strict=True):
+        Z, Z_dense = one.of_table(thin), other.of_table(dense)
+        assert sparse.issparse(Z) == (one.axes is None)
+        Z = Z.toarray() if sparse.issparse(Z) else Z
+        np.testing.assert_allclose(Z @ Z.T, Z_dense @ Z_dense.T, atol=1e-9)  # signs of components are nobody's
+        a = np.random.default_rng(0).uniform(size=Z.shape[1])
+        np.testing.assert_allclose(one.weights(a), other.weights(a), atol=1e-9)
+
+
+def test_the_linear_basis_is_that_of_dense_features_with_a_spread_of_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60)) * (rng.random((40, 60)) < 0.5)
+    X[:, 0] += 1e4
+    X /= X.std(axis=0)
+    labelled = np.arange(16)
+    Y = np.eye(3)[labelled % 3]
+    found, expected = (linear_basis(table, labelled, Y) for table in (sparse_rows(X), X))
+    np.testing.assert_allclose(found.of_table(sparse_rows(X)), expected.of_table(X), atol=1e-8)
+    np.testing.assert_allclose(found.own[1], expected.own[1], atol=1e-8)
+    assert linear_basis(sparse_rows(np.ones((40, 5))), labelled, Y) is None
+
+
+def test_text_is_labelled_better_than_by_a_linear_model(text):
+    X, y, classes = text
+    shown, hidden = y >= 0, y < 0
+    model = PGLearnClassifier(budget=4, n_candidates=10, random_state=0).fit(X, y)
+    linear = LogisticRegression(C=10).fit(X[shown], y[shown])
+    accuracy = (model.transduction_ == classes)[hidden].mean()
+    assert accuracy > (linear.predict(X[hidden]) == classes[hidden]).mean()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_sparse_form_and_any_numbers(form, fitted, text):
+    X, y, _ = text
+    np.testing.assert_array_equal(PGLearnClassifier(**QUICK).fit(form(X), y).transduction_, fitted.transduction_)
+    counts = form(documents()[0].astype(np.int32))
+    model = PGLearnClassifier(**{**QUICK, "n_candidates": 2}).fit(counts, y)
+    assert model.predict(counts).shape == y.shape
+
+
+def test_a_model_file_holds_a_sparse_table(fitted, text, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    model = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert sparse.issparse(model._answer.X)
+    assert model.n_features_in_ == 1500
+    np.testing.assert_array_equal(model.predict_proba(text[0]), fitted.predict_proba(text[0]))
+    np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
+    np.testing.assert_array_equal(model.suggest(3), fitted.suggest(3))
+
+
+@pytest.mark.parametrize("where", [{"n_jobs": 2}, {"executor": "threads", "n_jobs": 2}])
+def test_workers_give_the_same_answer(where, fitted, text):
+    X, y, _ = text
+    model = PGLearnClassifier(**QUICK, **where).fit(X, y)
+    np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
+
+
+def test_a_cluster_gets_the_table_read_only(text):
+    problem = to_send(Problem.of(sparse_rows(text[0]).copy(), text[1]))
+    assert arrived(problem, lambda: problem.X.data.flags.writeable) is False
+
+
+def test_a_checkpoint_is_gone_on_from_and_knows_its_table(fitted, text, tmp_path):
+    X, y, _ = text
+    PGLearnClassifier(**QUICK, checkpoint=tmp_path, max_time=0.5).fit(X, y)
+    model = PGLearnClassifier(**QUICK, checkpoint=tmp_path).fit(X, y)
+    np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
+    other = X.copy()
+    other.data[0] *= 2
+    with pytest.raises(CheckpointError, match="X has changed"):
+        PGLearnClassifier(**QUICK, checkpoint=tmp_path).fit(other, y)
+
+
+def test_columns_of_different_units_are_divided_by_their_range():
+    X = sparse_rows(np.array([[0, 2000.0, 5], [1, 0, 5], [-1, 1000, 5]]))
+    scaling = Scaling.for_points(X, "auto")
+    assert scaling.spread.tolist() == [2, 2000, 1]
+    assert scaling.of(X).toarray().tolist() == [[0, 1, 5], [0.5, 0, 5], [-0.5, 0.5, 5]]
+    np.testing.assert_allclose(scaling.weights(np.ones(3)), [0.25, 1 / 4e6, 1])
+    assert not Scaling.for_points(X, False).standardises
+    assert not Scaling.for_points(X[:, [0, 2]], "auto").standardises
+    assert Scaling.for_points(X[:, [0, 2]], True).standardises
+
+
+def test_very_large_and_very_small_numbers():
+    X, y, _ = documents(n=80)
+    expected = PGLearnClassifier(**QUICK).fit(X, y).transduction_
+    for unit in (2.0**500, 2.0**-500):
+        np.testing.assert_array_equal(PGLearnClassifier(**QUICK).fit(X * unit, y).transduction_, expected)
+
+
+def test_rows_of_zeros_and_rows_that_are_all_alike_are_labelled():
+    X = sparse.csr_matrix((12, 30))
+    y = np.array([0, 0, 0, 1, 1, 1, *[-1] * 6])
+    assert np.isfinite(PGLearnClassifier(**QUICK).fit(X, y).label_distributions_).all()
+    X = sparse.csr_matrix(np.ones((12, 5)))
+    for basis in ("both", "pca"):
+        assert np.isfinite(PGLearnClassifier(**QUICK, basis=basis).fit(X, y).label_distributions_).all()
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "inf")])
+def test_gaps_are_refused_with_their_place(value, name, text, fitted):
+    X, y, _ = text
+    X = X.tolil()
+    X[7, 3] = value
+    sentence = rf"X has 1 NaN or infinite \(inf\) values, the first \({name}\) in row 7, column 3: fill or drop them"
+    with pytest.raises(InputError, match=sentence):
+        PGLearnClassifier(**QUICK).fit(X, y)
+    with pytest.raises(InputError, match=sentence):
+        fitted.predict(X)
+
+
+def test_baselines_say_that_they_need_a_dense_table(text):
+    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
+        GridClassifier().fit(text[0], text[1])
+
+
+def test_torch_is_refused(text):
+    with pytest.raises(InputError, match="X is sparse, which the torch engine does not take"):
+        PGLearnClassifier(**QUICK, engine="torch").fit(text[0], text[1])
+
+
+MEMORY = """
+import resource
+import numpy as np
+from scipy import sparse
+import pglearn
+from pglearn import PGLearnClassifier
+from pglearn.basis import bases_for
+from pglearn.sparse import sparse_rows
+
+n, d, per_row = 20_000, 200_000, 50
+rng = np.random.default_rng(0)
+y = rng.integers(4, size=n)
+words = np.hstack([rng.integers(200, size=(n, 25)) + 200 * y[:, None], rng.integers(800, d, size=(n, 25))])
+X = sparse.csr_matrix((np.ones(n * per_row), words.ravel(), np.arange(n + 1) * per_row), shape=(n, d))
+shown = np.where(np.arange(n) < 40, y, -1)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+def step(rows, **how):
+    return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(d, 0.01), **how)
+
+step(5_000)  # Numba itself, compiled or read from its cache
+before, size = peak(), X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+step(n, validation="holdout")
+print((peak() - before) / size)
+model = PGLearnClassifier(budget=1, unit_steps=1, n_candidates=2, basis="raw", alpha=0.5, random_state=0).fit(X, shown)
+right = (model.predict(X[-500:]) == y[-500:]).mean()
+print((peak() - before) / size)
+X = sparse_rows(X)
+views = [basis.of_table(X) for basis in bases_for(X, "both", labels=(np.arange(40), np.eye(4)[y[:40]]))]
+print((peak() - before) / size)
+print(right)
+"""
+
+
+def test_memory_is_a_multiple_of_the_non_zeros_not_of_the_table():
+    """20,000 × 200,000 with 50 non-zeros per row: 12 MB, or 32 GB as an array, 2,600 times as much."""
+    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=300, check=True)
+    of_gradient, of_fit, of_bases, right = map(float, run.stdout.split())
+    assert of_gradient < 10
+    assert of_fit < 15
+    assert of_bases < 40
+    assert right > 0.5

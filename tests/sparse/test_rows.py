@@ -1,0 +1,176 @@
+"""Sparse tables give what dense ones give, by the oracle's equations, in either form of the loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests import oracle
+from tests.problems import LABEL_LOSSES, joined, oracle_objective, partly_labelled
+
+import pglearn
+from pglearn.engine import Configuration, CPUEngine, chosen_engine
+from pglearn.errors import InputError
+from pglearn.graph import k_nearest, mean_distance, weighted_graph
+from pglearn.graph.neighbours import scaled_points
+from pglearn.graph.weights import squared_distances
+from pglearn.loss import LOSSES
+from pglearn.problem import Problem, column_medians
+from pglearn.propagation import LGC
+from pglearn.propagation.inductive import spread_to
+from pglearn.sparse import parts_of, rows, sparse_rows, table_of
+
+MU = 0.9
+
+
+@pytest.fixture(params=["NumPy", "compiled"], autouse=True)
+def loops(request, monkeypatch):
+    if request.param == "compiled":
+        monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+
+
+def table(n=28, d=12, seed=0):
+    """Mostly zeros; duplicates, an empty row, an empty column, and a column of large numbers without a zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
+    X[3] = X[0]
+    X[5] = 0
+    X[:, 4] = 0
+    X[:, 7] = 1e5 + rng.normal(size=n)
+    return X
+
+
+def weights(d=12):
+    a = np.random.default_rng(1).uniform(0.05, 1, d)
+    a[2] = 0
+    return a
+
+
+def problems(validation="loo"):
+    X, y = table(), partly_labelled(28, 12)
+    return (Problem.of(form(X), y, validation=validation) for form in (np.asarray, sparse_rows))
+
+
+def test_neighbours_are_the_oracles():
+    X, a = table(), weights()
+    X[3, 1] += 1e-3  # no ties
+    X[5, 2:4] = 0.1
+    graph = weighted_graph(sparse_rows(X), a, 4)
+    edges = oracle.neighbours(X, a, 4)
+    np.testing.assert_array_equal(joined(graph.edges), edges)
+    P = oracle.normalised(oracle.weights(X, a, edges))
+    np.testing.assert_allclose(graph.P.toarray(), P, rtol=1e-9)
+
+
+def test_neighbours_come_nearest_first_and_of_equals_the_first():
+    Z = sparse_rows(np.array([[1.0, 0], [1, 0], [1, 0], [0, 0], [3, 0]]))
+    found = k_nearest(Z, 3)
+    assert found.tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2]]
+    assert k_nearest(Z, 9).shape == (5, 4), "no more than there are"
+    assert k_nearest(Z, 2, sparse_rows(np.array([[2.9, 0]]))).tolist() == [[4, 0]]
+
+
+def test_neighbours_are_the_same_in_several_blocks(monkeypatch):
+    Z = sparse_rows(table(seed=3))
+    expected = k_nearest(Z, 5)
+    monkeypatch.setattr(rows, "BLOCK", 60)
+    np.testing.assert_array_equal(k_nearest(Z, 5), expected)
+
+
+@pytest.mark.parametrize("block", [1, 50, 1 << 20])
+def test_distances_keep_the_digits_of_close_rows(block, monkeypatch):
+    monkeypatch.setattr(rows, "BLOCK", block)
+    X = table()
+    X[1] = X[0]
+    X[1, 7] += 1e-7  # beside 1e5, the square of which has 1e10
+    i, j = np.triu_indices(len(X), 1)
+    Z = sparse_rows(X)
+    expected = oracle.distances(X, np.ones(12))[i, j]
+    np.testing.assert_allclose(squared_distances(Z, Z, i, j), expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("validation", ["loo", "kfold", "holdout"])
+@pytest.mark.parametrize("loss", LABEL_LOSSES)
+def test_gradient_is_that_of_central_differences_and_of_dense_points(validation, loss):
+    dense, thin = problems(validation)
+    engine, configuration = CPUEngine(LOSSES[loss](), LGC(MU)), Configuration(4, weights())
+    (found,), (expected,) = (engine.value_and_gradient(problem, [configuration]) for problem in (thin, dense))
+    g = oracle_objective(dense, joined(engine.graph(thin, configuration).edges), loss, MU)
+    assert found.loss == pytest.approx(g(weights()), rel=1e-9)
+    size = np.abs(expected.dg_da).max()
+    np.testing.assert_allclose(found.dg_da, oracle.central_differences(g, weights(), 1e-5), atol=1e-6 * size, rtol=0)
+    np.testing.assert_allclose(found.dg_da, expected.dg_da, atol=1e-10 * size, rtol=0)
+    assert (found.loss, found.accuracy) == (pytest.approx(expected.loss, rel=1e-10), expected.accuracy)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix, sparse.lil_matrix])
+def test_the_objective_takes_any_sparse_form(form, dtype):
+    X, y, a = table(), partly_labelled(28, 12), weights()
+    g, dg_da = pglearn.loss_and_gradient(X, y, a=a, k=4)
+    found_g, found = pglearn.loss_and_gradient(form(X), y, a=a, k=4, dtype=dtype)
+    relative = 1e-10 if dtype == "float64" else 0.02  # the large column has two digits left in float32
+    assert found_g == pytest.approx(g, rel=relative)
+    np.testing.assert_allclose(found, dg_da, atol=relative * np.abs(dg_da).max(), rtol=0)
+
+
+def test_whole_numbers_and_numbers_given_twice():
+    X, y = np.array([[2, 0], [0, 1], [5, 0], [0, 12], [7, 1], [1, 8]]), [0, 1, 0, 1, -1, -1]
+    halves = sparse.coo_matrix(
+        (np.r_[X.ravel(), -X.ravel(), X.ravel()], np.tile(np.indices(X.shape).reshape(2, -1), 3))
+    )
+    before = halves.data.copy()
+    expected = pglearn.loss_and_gradient(X, y, a=np.array([0.1, 0.03]), k=2)
+    found = pglearn.loss_and_gradient(halves, y, a=np.array([0.1, 0.03]), k=2)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    np.testing.assert_array_equal(halves.data, before)
+
+
+def test_what_is_given_is_not_changed():
+    X = sparse.csr_matrix((np.array([2.0, 1.0, 0.0]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    Z = sparse_rows(X)
+    assert (Z.indices.tolist(), Z.data.tolist()) == ([0, 1], [1, 2])
+    assert (X.indices.tolist(), X.data.tolist()) == ([1, 0, 0], [2, 1, 0])
+
+
+def test_new_rows_get_what_they_get_among_dense_ones():
+    X, new, F = table(), table(9, seed=5), np.random.default_rng(2).dirichlet(np.ones(3), 28)
+    expected = spread_to(new, X, weights(), 4, F)
+    np.testing.assert_allclose(spread_to(sparse_rows(new), sparse_rows(X), weights(), 4, F), expected, rtol=1e-7)
+
+
+def test_mean_distance_and_medians_are_those_of_dense_points():
+    X = table()
+    assert mean_distance(sparse_rows(X)) == pytest.approx(mean_distance(X), rel=1e-12)
+    X[:15, 0] = 3.0  # more than half of it
+    np.testing.assert_allclose(column_medians(sparse_rows(X))[[0, 7]], np.median(X, axis=0)[[0, 7]])
+    Z = scaled_points(sparse_rows(X), weights(), column_medians(sparse_rows(X)))
+    assert Z.nnz <= 2 * np.count_nonzero(X)
+
+
+def test_parts_and_whole():
+    X = sparse_rows(table())
+    again = table_of(parts_of(X, "Z"), "Z")
+    assert (again != X).nnz == 0
+    assert again.shape == X.shape
+    dense = table()
+    assert table_of(parts_of(dense)) is dense
+    with pytest.raises(KeyError, match="X_indptr"):
+        table_of({name: part for name, part in parts_of(X).items() if name != "X_indptr"})
+    with pytest.raises(KeyError, match="X"):
+        table_of({})
+
+
+def test_torch_is_refused_and_auto_is_the_processor():
+    _, problem = problems()
+    loss, spread = LOSSES["log"](), LGC(MU)
+    with pytest.raises(InputError, match=r"X is sparse, which the torch engine does not take: use engine='cpu'"):
+        chosen_engine("torch", loss, spread, problem, 1)
+    assert chosen_engine("auto", loss, spread, problem, 10**9).name == "cpu"
+
+
+def test_gaps_in_sparse_points_are_refused():
+    X = sparse.csr_matrix(table())
+    X.data[2] = np.nan
+    with pytest.raises(InputError, match="X has NaN or infinite values"):
+        pglearn.loss_and_gradient(X, partly_labelled(28, 12), a=weights())
