@@ -106,7 +106,8 @@ class PGLearnClassifier(TableClassifier):
         common with any other, and what a linear model says of each class (`pglearn.basis`; with `validation="loo"` and
         up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them.
     scale : {"auto", True, False}, default="auto"
-        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
+        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20. Those of a
+        sparse X are divided by their range instead.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
@@ -273,8 +274,9 @@ class PGLearnClassifier(TableClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Features, numbers without gaps (`pglearn.TableEncoder` makes them of any table).
+        X : array-like or sparse matrix of shape (n, d)
+            Features, numbers without gaps (`pglearn.TableEncoder` makes them of any table). Sparse ones stay so, on the
+            CPU engine (docs/scaling.md).
         y : array-like of shape (n,)
             Labels; -1, None or NaN where unlabelled.
         listeners : tuple of callables
