@@ -85,7 +85,7 @@ class Bar:
                     total=event["candidates"] * event["budget"],
                     completed=event.get("units", 0.0),
                     rounds=event["rounds"],
-                    engine=event["engine"],
+                    engine=event["engine"] + ", approximate neighbours" * (event.get("neighbors") == "approximate"),
                 )
             case "round_started":
                 self._progress.update(self._task, round=event["round"] + 1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from importlib.util import find_spec
 
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
+from pglearn.graph.approximate import EXACT_UP_TO
 from pglearn.loss import Entropy, Loss
 from pglearn.parameters import choice
 from pglearn.problem import Problem
@@ -26,19 +28,41 @@ def chosen_engine(
     evaluations: int,
     device_memory: float | None = None,
     dtype: str = "float32",
+    neighbors: str = "exact",
 ) -> Engine:
     """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it.
 
-    `dtype` is the precision of the torch engine; the CPU engine has that of the points.
+    `dtype` is the precision of the torch engine; the CPU engine has that of the points. The torch engine finds
+    neighbours exactly; the CPU engine, with `neighbors="auto"`, up to 20,000 rows.
     """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
+    choice(neighbors, {"auto": None, "exact": None, "approximate": None}, "neighbors")
+    if neighbors == "approximate":
+        if name == "torch":
+            raise InputError("The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'.")
+        name = "cpu"
     if isinstance(loss, Entropy):
         if name == "torch":
             raise InputError("loss='entropy' is not known to the torch engine: use engine='cpu', or another loss.")
-        return CPUEngine(loss, propagation)
+        return CPUEngine(loss, propagation, chosen_neighbours(neighbors, len(problem.X)))
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
         return _torch_engine(loss, propagation, device_memory, dtype)
-    return CPUEngine(loss, propagation)
+    return CPUEngine(loss, propagation, chosen_neighbours(neighbors, len(problem.X)))
+
+
+def chosen_neighbours(name: str, rows: int) -> str:
+    """ "exact" or "approximate"; it is said if "auto" becomes the latter."""
+    if name != "auto":
+        return name
+    if rows <= EXACT_UP_TO:
+        return "exact"
+    warnings.warn(
+        f"With {rows:,} rows, more than {EXACT_UP_TO:,}, neighbours are found approximately. Choose "
+        "neighbors='exact' for exact ones, at a cost that grows with the square of the rows, or "
+        "neighbors='approximate' to not be told.",
+        stacklevel=2,
+    )
+    return "approximate"
 
 
 def seconds_on_a_core(problem: Problem, evaluations: int) -> float:

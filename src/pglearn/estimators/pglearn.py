@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from pglearn import parameters
 from pglearn.basis import Basis, bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
+from pglearn.engine.choose import chosen_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
@@ -33,7 +34,8 @@ from pglearn.estimators.members import Member, mean_graph, weights_of
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import mean_distance, weighted_graph
+from pglearn.graph import k_nearest, mean_distance, weighted_graph
+from pglearn.graph.approximate import k_near, warn_of_recall
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
 from pglearn.problem import Array, Problem
@@ -119,6 +121,10 @@ class PGLearnClassifier(TableClassifier):
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows; beyond, it
+        warns and is approximate: near rows are found once for a candidate, ranked anew at every step, and searched
+        for again when recall, measured on a sample, falls below 0.95 (docs/scaling.md).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -172,7 +178,8 @@ class PGLearnClassifier(TableClassifier):
         The bases that were searched, by name.
     search_results_ : dict of arrays
         One row per configuration drawn: candidate, k, basis, born, died, steps, loss, accuracy, converged, failure (why
-        it ended early, if it did), selected, weight (in the answer).
+        it ended early, if it did), recall (the lowest share of exact neighbours in one of its graphs), selected, weight
+        (in the answer).
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
@@ -216,6 +223,7 @@ class PGLearnClassifier(TableClassifier):
         alpha: float = 0.99,
         class_prior: Any = "auto",
         engine: str = "auto",
+        neighbors: str = "auto",
         device_memory: float | None = None,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -240,6 +248,7 @@ class PGLearnClassifier(TableClassifier):
         self.alpha = alpha
         self.class_prior = class_prior
         self.engine = engine
+        self.neighbors = neighbors
         self.device_memory = device_memory
         self.n_jobs = n_jobs
         self.executor = executor
@@ -287,13 +296,14 @@ class PGLearnClassifier(TableClassifier):
         with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
             with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                told = {"engine": task.engine.name, **about(table.X, problem)}
+                told = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine), **about(table.X, problem)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         _warn_of_failures(result.candidates)
+        warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
@@ -310,7 +320,9 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        graph = weighted_graph(answer.views[answer.best.basis], answer.best.a, answer.best.k)
+        is_exact = chosen_neighbours(self.neighbors, len(answer.X)) == "exact"
+        nearest = k_nearest if is_exact else k_near
+        graph = weighted_graph(answer.views[answer.best.basis], answer.best.a, answer.best.k, nearest=nearest)
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
 
@@ -364,7 +376,9 @@ class PGLearnClassifier(TableClassifier):
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
         name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
-        engine = chosen_engine(name, loss, propagation, problem, search.evaluations, self.device_memory)
+        engine = chosen_engine(
+            name, loss, propagation, problem, search.evaluations, self.device_memory, neighbors=self.neighbors
+        )
         if engine.together is None:
             workers = Here()
         return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
@@ -396,8 +410,9 @@ class PGLearnClassifier(TableClassifier):
 
     def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can."""
-        name = "cpu" if isinstance(searched, CPUEngine) else "torch"
-        return chosen_engine(name, searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
+        if isinstance(searched, CPUEngine):
+            return replace(searched, propagation=LGC(self.alpha))
+        return chosen_engine("torch", searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
 
     def _conclude(
         self, table: Table, problem: Problem, task: Task, result: SearchResult, chosen: list[Candidate]
@@ -478,6 +493,10 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _neighbours_of(engine: Engine) -> str:
+    return engine.neighbours if isinstance(engine, CPUEngine) else "exact"
+
+
 def _progress(verbose: int) -> Any:
     from pglearn.progress import progress_bar, silence
 
@@ -499,6 +518,7 @@ def _table_of(
         "accuracy": np.array([c.accuracy for c in candidates]),
         "converged": np.array([c.converged for c in candidates]),
         "failure": np.array([c.failure or "" for c in candidates]),
+        "recall": np.array([c.recall for c in candidates]),
         "selected": np.array([c.id in weight_of for c in candidates]),
         "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
     }

@@ -26,13 +26,15 @@ def squared_distances(U, V, i, j, d2):
 
 @compiled
 def nearest_of(Z, candidates, nearest):
-    """The nearest of each row's candidates, nearest first; as many as `nearest` has columns."""
+    """The nearest of each row's candidates, nearest first; as many as `nearest` has columns. A negative one is none."""
     n, k = nearest.shape
     d2 = np.empty(k)
     for p in range(n):
         found = 0
         for c in range(candidates.shape[1]):
             q = candidates[p, c]
+            if q < 0:
+                continue
             distance = squared_distance(Z[p], Z[q])
             if found == k and distance >= d2[k - 1]:
                 continue

@@ -13,6 +13,7 @@ of magnitude. P and T are in [0, 1] and come from differences of logarithms; W i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,10 +69,16 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(X: Array, a: Array, k: int, centre: Array | None = None) -> Graph:
+def weighted_graph(
+    X: Array,
+    a: Array,
+    k: int,
+    centre: Array | None = None,
+    nearest: Callable[[Array, int], Array] = k_nearest,
+) -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
-    return graph_on_edges(Z, Edges.between_neighbours(k_nearest(Z, k)))
+    return graph_on_edges(Z, Edges.between_neighbours(nearest(Z, k)))
 
 
 def graph_on_edges(Z: Array, edges: Edges) -> Graph:

@@ -11,18 +11,28 @@ from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import blocks, squared_distances
 from pglearn.problem import Array, column_medians
 
+ROWS = 4096  # taken at once: bounds the memory, whatever the number of new rows
+
 
 def spread_to(X_new: Array, X: Array, a: Array, k: int, F: Array) -> Array:
     """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
     centre = column_medians(X)
-    Z, Z_new = scaled_points(X, a, centre), scaled_points(X_new, a, centre)
+    Z = scaled_points(X, a, centre)
+    result = np.empty((len(X_new), F.shape[1]))
+    for start in range(0, len(X_new), ROWS):
+        batch = slice(start, start + ROWS)
+        result[batch] = _weighted_means(scaled_points(X_new[batch], a, centre), Z, k, F)
+    return result
+
+
+def _weighted_means(Z_new: Array, Z: Array, k: int, F: Array) -> Array:
     neighbours = k_nearest(Z, k, Z_new)
     k = neighbours.shape[1]
     log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(len(Z_new)), k), neighbours.ravel()).reshape(-1, k)
     # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
     w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
     w /= w.sum(axis=1, keepdims=True)
-    result = np.empty((len(X_new), F.shape[1]))
-    for part in blocks(len(X_new), k * F.shape[1]):
+    result = np.empty((len(Z_new), F.shape[1]))
+    for part in blocks(len(Z_new), k * F.shape[1]):
         result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
     return result

@@ -5,12 +5,12 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
-| search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
-|                      | rounds, milestones, asynchronous, candidates, configurations             |
+| search_started       | version, engine, neighbors, points, features, classes, labelled, scored, |
+|                      | budget, rounds, milestones, asynchronous, candidates, configurations     |
 | search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
 | candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
-|                      | failure, history, seconds, a                                             |
+|                      | failure, recall, history, seconds, a                                     |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |
@@ -19,7 +19,8 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
-rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends every trial.
+neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
+every trial.
 
 `basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
 the candidate's last record, and `seconds` is the time of its worker that went into them; `a`, an array, holds the

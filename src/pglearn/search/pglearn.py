@@ -277,6 +277,7 @@ def _tell(candidate: Candidate, before: Candidate, round: int, emit: Stream) -> 
         accuracy=candidate.accuracy,
         converged=candidate.converged,
         failure=candidate.failure,
+        recall=candidate.recall,
         history=[list(entry) for entry in candidate.history[len(before.history) :]],
         seconds=candidate.seconds - before.seconds,
         a=candidate.answer.a,
