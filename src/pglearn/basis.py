@@ -45,14 +45,15 @@ class Basis:
         """The table that the basis was made for."""
         if self.own is None:
             return self.of(X)
-        Z, (rows, coordinates) = self.of(X).copy(), self.own
+        Z, (rows, coordinates) = self.of(X), self.own
         Z[rows] = coordinates
         return Z
 
     def of(self, X: Array) -> Array:
         """Any rows."""
-        X = X if (self.columns == 1).all() else X * self.columns
-        return X if self.axes is None else X @ self.axes.T
+        if not (self.columns == 1).all():
+            X = X * self.columns.astype(X.dtype, copy=False)
+        return X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
 
     def weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
@@ -91,9 +92,9 @@ def linear_basis(X: Array, labelled: Array, Y: Array) -> Basis | None:
     """
     if not _varied(X[labelled]).any():
         return None
-    spread = X.std(axis=0)
+    spread = X.std(axis=0, dtype=np.float64)
     columns = np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
-    rows = X[labelled] * columns
+    rows = X[labelled].astype(np.float64, copy=False) * columns
     middle = rows.mean(axis=0)
     rows = rows - middle
     K = rows @ rows.T
@@ -176,7 +177,6 @@ def _principal(X: Array) -> tuple[Array, Array]:
 def _sample(X: Array, seed: int) -> Array:
     """Rows to learn from, so few that one side of the sample is short."""
     most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
-    if len(X) <= most:
-        return X
-    rows = np.random.default_rng(seed).choice(len(X), most, replace=False)
-    return X[np.sort(rows)]
+    if len(X) > most:
+        X = X[np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))]
+    return np.asarray(X, dtype=np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from importlib.util import find_spec
 
 from pglearn.engine.base import Engine
@@ -51,18 +50,10 @@ def chosen_engine(
 
 
 def chosen_neighbours(name: str, rows: int) -> str:
-    """ "exact" or "approximate"; it is said if "auto" becomes the latter."""
-    if name != "auto":
-        return name
-    if rows <= EXACT_UP_TO:
-        return "exact"
-    warnings.warn(
-        f"With {rows:,} rows, more than {EXACT_UP_TO:,}, neighbours are found approximately. Choose "
-        "neighbors='exact' for exact ones, at a cost that grows with the square of the rows, or "
-        "neighbors='approximate' to not be told.",
-        stacklevel=2,
-    )
-    return "approximate"
+    """What `neighbors` comes to: "exact" or "approximate"."""
+    if name == "auto":
+        return "exact" if rows <= EXACT_UP_TO else "approximate"
+    return name
 
 
 def seconds_on_a_core(problem: Problem, evaluations: int) -> float:

@@ -35,10 +35,10 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        graph, _ = self._found(problem.views[configuration.basis], configuration)
+        graph, _ = self.found(problem.views[configuration.basis], configuration)
         return graph
 
-    def _found(self, view: Problem, configuration: Configuration) -> tuple[Graph, Found | None]:
+    def found(self, view: Problem, configuration: Configuration) -> tuple[Graph, Found | None]:
         """The graph, and how its neighbours were found if not exactly."""
         a, k = configuration.a, configuration.k
         if self.neighbours == "exact":
@@ -64,7 +64,7 @@ class CPUEngine:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
                 view = problem.views[configuration.basis]
-                graph, found = self._found(view, configuration)
+                graph, found = self.found(view, configuration)
                 evaluation = self.on_graph(view, graph)
                 if found is None:
                     return evaluation

@@ -46,7 +46,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _numbers(self, X: Any, reset: bool) -> Array:
         """X as scikit-learn checks it, but with sentences that help."""
         try:
-            X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise

@@ -31,10 +31,11 @@ from pglearn.estimators.base import (
 )
 from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
+from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import k_nearest, mean_distance, weighted_graph
+from pglearn.graph import Graph, k_nearest, mean_distance, weighted_graph
 from pglearn.graph.approximate import k_near, warn_of_recall
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
@@ -43,6 +44,7 @@ from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, Space
 from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
+from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
@@ -66,6 +68,13 @@ class Table:
     X: Array
     scaling: Scaling
     bases: list[Basis]
+    problem: Problem
+    """Of all rows, in no basis."""
+    is_sampled: bool
+    """Whether the search looks at a part of the rows."""
+
+    def view(self, basis: int) -> Problem:
+        return replace(self.problem, X=self.bases[basis].of_table(self.X))
 
 
 class PGLearnClassifier(TableClassifier):
@@ -294,12 +303,15 @@ class PGLearnClassifier(TableClassifier):
         table, problem, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
         with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
-            with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
-                interrupt.then = pool.stop
-                told = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine), **about(table.X, problem)}
-                result = search.run(pool, (*shown, *listeners), checkpoint, **told)
-            chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
-            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
+            with _progress(self.verbose) as shown:
+                with Pool(problem, task, workers) as pool:
+                    interrupt.then = pool.stop
+                    told = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
+                    told |= about(table.X, problem) | {"searched": len(problem.X)}
+                    result = search.run(pool, (*shown, *listeners), checkpoint, **told)
+                chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
+                emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
+                self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         _warn_of_failures(result.candidates)
@@ -322,7 +334,7 @@ class PGLearnClassifier(TableClassifier):
         answer = self._answer
         is_exact = chosen_neighbours(self.neighbors, len(answer.X)) == "exact"
         nearest = k_nearest if is_exact else k_near
-        graph = weighted_graph(answer.views[answer.best.basis], answer.best.a, answer.best.k, nearest=nearest)
+        graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
 
@@ -369,7 +381,10 @@ class PGLearnClassifier(TableClassifier):
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
-        views = [basis.of_table(X) for basis in bases]
+        rows = searched_rows(len(X), problem.labelled, seed)
+        table = Table(X, scaling, bases, problem, rows is not None)
+        views = [table.view(at).X if rows is None else table.view(at).X[rows] for at in range(len(bases))]
+        problem = problem if rows is None else problem.among(rows)
         problem = replace(problem, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
@@ -381,7 +396,7 @@ class PGLearnClassifier(TableClassifier):
         )
         if engine.together is None:
             workers = Here()
-        return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
+        return table, problem, search, Task(engine, Descent(yardstick)), workers
 
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
@@ -408,35 +423,60 @@ class PGLearnClassifier(TableClassifier):
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
         return opened(Path(self.checkpoint), Identity({"X": {"X": table.X}, "y": y}, chosen))
 
-    def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
-        """The engine of the search, solving as closely as it can."""
-        if isinstance(searched, CPUEngine):
-            return replace(searched, propagation=LGC(self.alpha))
+    def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
+        """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
+        if table.is_sampled or isinstance(searched, CPUEngine):
+            return CPUEngine(searched.loss, LGC(self.alpha), chosen_neighbours(self.neighbors, len(table.X)))
         return chosen_engine("torch", searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
 
     def _conclude(
-        self, table: Table, problem: Problem, task: Task, result: SearchResult, chosen: list[Candidate]
+        self,
+        table: Table,
+        problem: Problem,
+        task: Task,
+        result: SearchResult,
+        chosen: list[Candidate],
+        emit: Stream,
     ) -> None:
-        engine = self._engine_of_the_answer(problem, task.engine)
+        engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
         linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
-        graphs = [engine.graph(problem, candidate.answer) for candidate in chosen]
+        emit("answer_started", members=[c.id for c in chosen], neighbors=_neighbours_of(engine))
+        graphs = [self._graph_of_member(engine, table, problem, candidate, emit) for candidate in chosen]
         prior = checked_prior(self.class_prior, problem.classes)
 
         def answer(beliefs: Array | None = None) -> Answer:
-            solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
+            solutions = []
+            for graph in graphs:
+                solutions.append(engine.propagate(table.problem, graph, beliefs))
+                emit("member_solved", total=(2 if beliefs is None else 3) * len(graphs))
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, problem, members, prior, linear)
+            return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)
 
         first = answer()
         shares = first.shares_to_reach(prior)
         first = first.with_shares(shares)
         hear_each_other = len(chosen) > 1 and shares is not None
         self._publish(answer(first.beliefs).as_sure_as(first).with_shares(shares) if hear_each_other else first)
-        self.graph_ = mean_graph([graph.W for graph in graphs], weights.tolist())
+        emit("answer_ended")
+        most = int(weights.argmax())
+        joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())
+        self.graph_ = mean_graph([graph.W for graph in joined[0]], joined[1])
+        self.neighbors_ = _neighbours_of(engine)
         self.search_results_ = _table_of(result.candidates, chosen, weights, self.bases_, float(self.budget))
         self.history_ = _history_of(result.candidates)
+
+    @staticmethod
+    def _graph_of_member(engine: Engine, table: Table, problem: Problem, chosen: Candidate, emit: Stream) -> Graph:
+        """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
+        if not isinstance(engine, CPUEngine):
+            return engine.graph(problem, chosen.answer)
+        view = table.view(chosen.basis) if table.is_sampled else problem.views[chosen.basis]
+        graph, found = engine.found(view, chosen.answer)
+        chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
+        emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
+        return graph
 
     def _publish(self, answer: Answer) -> None:
         super()._publish(answer)

@@ -27,8 +27,8 @@ class Scaling:
         if not scale:
             return cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
         unit = _unit(X)
-        spread = (X / unit).std(axis=0) * unit
-        return cls((X / unit).mean(axis=0) * unit, np.where(spread > 0, spread, unit))
+        spread = (X / unit).std(axis=0, dtype=np.float64) * unit
+        return cls((X / unit).mean(axis=0, dtype=np.float64) * unit, np.where(spread > 0, spread, unit))
 
     @property
     def standardises(self) -> bool:
@@ -36,7 +36,9 @@ class Scaling:
         return bool(np.ptp(self.spread) > 0 or self.centre.any())
 
     def of(self, X: Array) -> Array:
-        return (X - self.centre) / self.spread if self.standardises or self.spread[0] != 1 else X
+        if not self.standardises and self.spread[0] == 1:
+            return X
+        return ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
 
     def weights(self, a: Array) -> Array:
         """Feature weights in units of the given features."""

@@ -21,6 +21,7 @@ import numpy as np
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import squared_distances
 from pglearn.problem import Array, Problem
+from pglearn.threads import in_parts
 
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
@@ -70,7 +71,7 @@ def nearest_in(pool: Array, Z: Array, k: int) -> Array:
 
     k = min(k, len(Z) - 1)
     neighbours = np.full((len(Z), k), -1, dtype=pool.dtype)
-    compiled.nearest_of(Z, pool, neighbours)
+    in_parts(lambda start, stop: compiled.nearest_of(start, stop, Z, pool, neighbours), len(Z))
     lacking = np.flatnonzero(neighbours[:, -1] < 0)
     if len(lacking):
         neighbours[lacking] = exact_of(Z, lacking, k)

@@ -25,6 +25,7 @@ from pglearn.compiled import is_large
 from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.problem import Array, column_medians
+from pglearn.threads import in_parts
 
 BLOCK = 1 << 16  # numbers per gathered block of rows: two of them stay in a core's cache
 
@@ -97,7 +98,7 @@ def squared_distances(U: Array, V: Array, i: Array, j: Array) -> Array:
     if is_large(len(V)):
         from pglearn.graph import compiled
 
-        compiled.squared_distances(U, V, i, j, d2)
+        in_parts(lambda start, stop: compiled.squared_distances(start, stop, U, V, i, j, d2), len(i))
         return d2
     for part in blocks(len(i), U.shape[1]):
         difference = U[i[part]] - V[j[part]]

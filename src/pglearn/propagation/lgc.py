@@ -25,6 +25,7 @@ from pglearn.graph import Graph
 from pglearn.parameters import choice
 from pglearn.problem import Array
 from pglearn.propagation.base import Solution
+from pglearn.threads import each
 
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
 FINEST = 1e-14  # tolerance that rounding allows
@@ -153,19 +154,21 @@ def conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
     passes: type[NumPyPasses | CompiledPasses]
     if is_large(len(B)):
         rows, P = system.graph.in_order
-        passes, width = CompiledPasses, COMPILED_BATCH
+        passes, width = CompiledPasses, min(COMPILED_BATCH, -(-B.shape[1] // 2))  # two, for there may be two threads
     else:
         rows, P = np.arange(len(B)), system.graph.P
         passes, width = NumPyPasses, BATCH
     F = np.empty_like(B)
-    products = 0
-    for start in range(0, B.shape[1], width):
-        batch = slice(start, start + width)
+
+    def solve(number: int) -> int:
+        batch = slice(number * width, (number + 1) * width)
         b = np.ascontiguousarray(B[:, batch][rows], dtype=np.float64)
-        solved, iterations = _conjugate_gradients(passes(P, system.lgc.alpha, b), _goal(system, b))
-        F[rows, batch] = solved
-        products = max(products, iterations)
-    return F, products
+        F[rows, batch], iterations = _conjugate_gradients(passes(P, system.lgc.alpha, b), _goal(system, b))
+        return iterations
+
+    batches = -(-B.shape[1] // width)
+    products = each(solve, batches) if is_large(len(B)) else [solve(number) for number in range(batches)]
+    return F, max(products, default=0)
 
 
 class Passes(Protocol):
