@@ -91,8 +91,9 @@ class Bar:
                 )
             case "answer_started":
                 members = len(event["members"])
-                fields = {"engine": "labels of all rows · graph", "round": 0, "rounds": members, "best": ""}
-                self._answer = self._progress.add_task("answer", total=2 * members, **fields)
+                self._answer = self._progress.add_task(
+                    "answer", total=2 * members, engine="labels of all rows · graph", round=0, rounds=members, best=""
+                )
             case "member_graph_built":
                 self._built += 1
                 recall = f"recall {event['recall']:.3f}"

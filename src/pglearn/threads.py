@@ -24,8 +24,8 @@ def threads() -> int:
     """How many this evaluation may use: as many as there are cores, or OMP_NUM_THREADS, or what it was limited to."""
     if (limit := _limit.get()) is not None:
         return limit
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(joblib.cpu_count(), int(asked) if asked.isdecimal() else joblib.cpu_count()))
+    cores, asked = int(joblib.cpu_count()), os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores, int(asked))) if asked.isdecimal() else cores
 
 
 @contextmanager

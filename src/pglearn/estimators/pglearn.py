@@ -302,16 +302,19 @@ class PGLearnClassifier(TableClassifier):
         """
         table, problem, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
-        with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
-            with _progress(self.verbose) as shown:
-                with Pool(problem, task, workers) as pool:
-                    interrupt.then = pool.stop
-                    told = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
-                    told |= about(table.X, problem) | {"searched": len(problem.X)}
-                    result = search.run(pool, (*shown, *listeners), checkpoint, **told)
-                chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
-                emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
-                self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
+        with (
+            first_interrupt() as interrupt,
+            self._opened_checkpoint(table, problem, task) as checkpoint,
+            _progress(self.verbose) as shown,
+        ):
+            with Pool(problem, task, workers) as pool:
+                interrupt.then = pool.stop
+                told = about(table.X, problem) | {"searched": len(problem.X)}
+                names = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
+                result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
+            chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
+            emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
+            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         _warn_of_failures(result.candidates)

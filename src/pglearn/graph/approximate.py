@@ -1,6 +1,6 @@
 """Approximate neighbours while the metric moves: near points are searched for once, and ranked anew at every step.
 
-The pool of a point, three times as many near points as neighbours are wanted, is found under one metric, the *anchor*
+The pool of a point, more near points than neighbours are wanted, is found under one metric, the *anchor*
 (`pglearn.graph.descent`). Its nearest under another metric are the neighbours under that one, as long as recall on a
 sample of rows, against exact search, says so; where it does not, the present metric becomes the anchor.
 
@@ -25,7 +25,7 @@ from pglearn.threads import in_parts
 
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
-POOL = 3  # near points that are kept per neighbour
+SPARE = 20  # near points that are kept beside k neighbours, or k if that is more
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 KEPT_BYTES = 256 << 20
 
@@ -102,7 +102,7 @@ def exact_of(Z: Array, rows: Array, k: int) -> Array:
 
 
 def pool_of(view: Problem, anchor: Array, k: int) -> Array:
-    """Near points of every point under diag(anchor), n × 3k; those used last are kept."""
+    """Near points of every point under diag(anchor), nearest first; those used last are kept."""
     key = (id(view), k, anchor.tobytes())
     with _lock:
         if key in _pools:
@@ -121,7 +121,7 @@ def pool_of(view: Problem, anchor: Array, k: int) -> Array:
 def _searched(Z: Array, k: int) -> Array:
     from pglearn.graph.descent import near_points
 
-    return near_points(Z, min(POOL * k, len(Z) - 1))
+    return near_points(Z, min(max(2 * k, k + SPARE), len(Z) - 1))
 
 
 def _forget(view: int) -> None:
