@@ -54,7 +54,7 @@ def loss_and_gradient(
     engine : {"cpu", "torch", "auto"}
         What computes it: "torch" on CUDA where there is a device, "auto" where that is worth its start.
     neighbors : {"auto", "exact", "approximate"}
-        How neighbours are found; `auto` is exact up to 20,000 rows (and with the torch engine), and says so beyond.
+        How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond.
     dtype : {"float64", "float32"}
         Precision of the products and solves.
     random_state : int

@@ -131,9 +131,11 @@ class PGLearnClassifier(TableClassifier):
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows; beyond, it
-        warns and is approximate: near rows are found once for a candidate, ranked anew at every step, and searched
-        for again when recall, measured on a sample, falls below 0.95 (docs/scaling.md).
+        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
+        approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
+        step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
+        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these and all labels,
+        and then labelled as a whole (docs/scaling.md).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -182,7 +184,8 @@ class PGLearnClassifier(TableClassifier):
     n_neighbors_ : int
         The learned k, of the member that counts most.
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
-        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis.
+        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis. Of a table that
+        was searched on a part of its rows it is the graph of the member that counts most.
     bases_ : list of str
         The bases that were searched, by name.
     search_results_ : dict of arrays
@@ -193,6 +196,8 @@ class PGLearnClassifier(TableClassifier):
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
         The engine that ran the search and where: "cpu", "torch on NVIDIA H200".
+    neighbors_ : str
+        Whether the neighbours in the graphs of the answer are "exact" or "approximate".
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
     scaled_ : bool

@@ -6,7 +6,8 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
 | search_started       | version, engine, neighbors, points, features, classes, labelled, scored, |
-|                      | budget, rounds, milestones, asynchronous, candidates, configurations     |
+|                      | searched, budget, rounds, milestones, asynchronous, candidates,          |
+|                      | configurations                                                           |
 | search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
 | candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
@@ -17,6 +18,10 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
+| answer_started       | members (ids), neighbors: of a table that was searched on a sample       |
+| member_graph_built   | candidate, recall, edges                                                 |
+| member_solved        | total (of graphs and solves)                                             |
+| answer_ended         |                                                                          |
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
 neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
