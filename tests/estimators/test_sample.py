@@ -48,7 +48,8 @@ def test_all_labels_and_a_sample_of_the_others_are_searched():
     assert set(labelled) <= set(rows)
     assert (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(rows, searched_rows(100_000, labelled, seed=0))
-    assert searched_rows(sample.ALL_UP_TO + 2, labelled, seed=0) is None
+    assert searched_rows(sample.ALL_UP_TO + 2, labelled[:1], seed=0) is not None
+    assert searched_rows(sample.ALL_UP_TO + 1, labelled[:1], seed=0) is None
 
 
 def test_a_problem_among_some_rows_has_the_same_labels_and_folds():

@@ -18,10 +18,12 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
-| answer_started       | members (ids), neighbors: of a table that was searched on a sample       |
+| answer_started       | members (ids), neighbors                                                 |
 | member_graph_built   | candidate, recall, edges                                                 |
 | member_solved        | total (of graphs and solves)                                             |
 | answer_ended         |                                                                          |
+
+Those after `search_ended` are of a table that was searched on a sample of its rows, and is now labelled as a whole.
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
 neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
