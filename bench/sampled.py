@@ -2,9 +2,9 @@
 
     python bench/sampled.py [--rows N] [--labels L] [--seeds S] [--budget B] [--quick]
 
-Points are curved sheets with irrelevant features and overlapping clouds, 32 features, 10 classes. Both searches are short
-(8 candidates, a budget of 4), have the same draws, and label all rows with exact neighbours; accuracy is on those without
-a label.
+Points are curved sheets with irrelevant features and overlapping clouds, 32 features, 10 classes. Both searches are
+short (8 candidates, a budget of 4), have the same draws, and label all rows with exact neighbours; accuracy is on those
+without a label.
 """
 
 from __future__ import annotations
