@@ -44,6 +44,16 @@ def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1
     return DataSet(name="made-up", X=X, y=y, splits={})
 
 
+def embedded_clouds(n: int, d: int, n_classes: int, seed: int = 0, latent: int = 10) -> DataSet:
+    """Overlapping clouds of 10 dimensions in d features that each measure a mixture of them with some error, float32."""
+    data = made_up(n, latent, n_classes, seed, separation=2.0)
+    rng = np.random.default_rng(seed + 1)
+    X = data.X.astype(np.float32) @ rng.normal(size=(latent, d)).astype(np.float32) / np.float32(np.sqrt(latent))
+    for start in range(0, n, 10_000):
+        X[start : start + 10_000] += 0.1 * rng.standard_normal(X[start : start + 10_000].shape, dtype=np.float32)
+    return DataSet(name="embedded clouds", X=X, y=data.y, splits={})
+
+
 def curved_sheets(n: int, d: int, n_classes: int, seed: int = 0, relevant: int = 8) -> DataSet:
     """A manifold with irrelevant features, float32: one curved sheet per class in 8 features, noise in all others.
 

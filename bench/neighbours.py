@@ -4,8 +4,8 @@
 
 Each is called in a process of its own, the second that does so on this machine, so that what can be kept compiled on
 disk is: first on 5,000 points ("start": imports and compilation), then on all ("build"), for 10 neighbours of every
-point, on all cores. Recall is that of 200 points. Points are curved sheets with irrelevant features, and overlapping
-clouds, which have no structure to be found and are the hardest.
+point, on all cores. Recall is that of 200 points. Points are clouds of ten dimensions embedded in the features, and
+clouds of as many dimensions as features, which have no structure to be found and are the hardest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from common import curved_sheets, machine, made_up, print_columns
+from common import embedded_clouds, machine, made_up, print_columns
 
 K = 10
 
@@ -43,7 +43,7 @@ def exact(Z: np.ndarray) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"ours": ours, "pynndescent": pynndescent, "exact": exact}
-DATA = {"sheets": curved_sheets, "clouds": made_up}
+DATA = {"embedded": embedded_clouds, "clouds": made_up}
 
 
 def measured(method: str, data: str, n: int, d: int) -> None:

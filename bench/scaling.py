@@ -11,8 +11,9 @@ Sections, each with its targets beside the figures:
     million  a default fit of 1,000,000 × 64 with 1,000 labels against the plain graph
 
 Everything is measured in processes of its own, with a limit of memory and time; one that dies is shown as such.
-Memory is what a process grows by at most while it is measured; of `growth`, all that it has. Steps have 100
-labels, 10 per class, all hidden in turn, and float32 points on curved sheets. ``--quick`` takes small problems.
+Memory is what a process grows by at most while it is measured; of `growth`, all that it has. Points are float32: clouds
+of ten dimensions in as many features as it says, and for `million` curved sheets with irrelevant features. Steps have
+100 labels, 10 per class, all hidden in turn. ``--quick`` takes small problems.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from common import Figure, curved_sheets, few_labels, hidden, machine, made_up, print_table
+from common import Figure, curved_sheets, embedded_clouds, few_labels, hidden, machine, print_table
 
 K, CLASSES, RESIDUAL = 10, 10, 1e-6
 GIB = 2**30
@@ -93,7 +94,7 @@ def _kilobytes(field: str) -> int:
 
 
 def _clouds(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    data = made_up(n, d, CLASSES)
+    data = embedded_clouds(n, d, CLASSES)
     return data.X, hidden(data.y, few_labels(data.y, 0.01))
 
 
@@ -163,7 +164,7 @@ def graph_learning(n: int, d: int) -> dict[str, float]:
 def exact_search(n: int, d: int) -> dict[str, float]:
     from sklearn.neighbors import NearestNeighbors
 
-    X = curved_sheets(n, d, CLASSES).X
+    X = embedded_clouds(n, d, CLASSES).X
     with Clock() as clock:
         NearestNeighbors(n_neighbors=K, algorithm="brute").fit(X).kneighbors()
     return {"seconds": clock.seconds}
@@ -180,7 +181,7 @@ def step(n: int, d: int, labels: int = 100) -> dict[str, float]:
 
     engine = CPUEngine(Log(), LGC(tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION), "approximate")
     for rows in (5_000, n):
-        data = curved_sheets(rows, d, CLASSES)
+        data = embedded_clouds(rows, d, CLASSES)
         problem = Problem.of(data.X, hidden(data.y, few_labels(data.y, labels / rows)))
         a = np.full(d, mean_distance(data.X) ** -2)
         (first,) = engine.value_and_gradient(problem, [Configuration(K, a)])

@@ -25,6 +25,8 @@ from pglearn.threads import in_parts
 
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
+GOOD_RECALL = 0.97  # of a new search, so that the metric may move a little
+EFFORTS = (1, 2, 3)
 SPARE = 20  # near points that are kept beside k neighbours, or k if that is more
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 KEPT_BYTES = 256 << 20
@@ -62,7 +64,7 @@ def warn_of_recall(recall: float) -> None:
 
 def k_near(Z: Array, k: int) -> Array:
     """Like :func:`pglearn.graph.k_nearest`, approximately."""
-    return nearest_in(_searched(Z, k), Z, k)
+    return nearest_in(_searched(Z, k, LEAST_RECALL), Z, k)
 
 
 def nearest_in(pool: Array, Z: Array, k: int) -> Array:
@@ -118,10 +120,15 @@ def pool_of(view: Problem, anchor: Array, k: int) -> Array:
     return pool
 
 
-def _searched(Z: Array, k: int) -> Array:
-    from pglearn.graph.descent import near_points
+def _searched(Z: Array, k: int, recall: float = GOOD_RECALL) -> Array:
+    """Near points of which the k nearest are nearly all exact. Where that is hard, twice and three times as many."""
+    from pglearn.graph.descent import TRIED, near_points
 
-    return near_points(Z, min(max(2 * k, k + SPARE), len(Z) - 1))
+    for effort in EFFORTS:
+        near = near_points(Z, min(effort * max(2 * k, k + SPARE), len(Z) - 1), tried=effort * TRIED)
+        if sampled_recall(Z, nearest_in(near, Z, k)) >= recall:
+            break
+    return near
 
 
 def _forget(view: int) -> None:

@@ -21,8 +21,12 @@ MOST_ROUNDS, TRIED = 8, 24
 ENOUGH = 0.01  # changed entries of the tried ones, below which another round is not worth it
 
 
-def near_points(Z: Array, m: int, seed: int = 0) -> Array:
-    """m points near each row of Z, itself excluded, nearest first; distances are compared in float32."""
+def near_points(Z: Array, m: int, seed: int = 0, tried: int = TRIED) -> Array:
+    """m points near each row of Z, itself excluded, nearest first; distances are compared in float32.
+
+    In a round the neighbours of the `tried` nearest neighbours are looked at, and of as many that have a point as theirs:
+    more of them find more, at a cost that grows with the square.
+    """
     n = len(Z)
     leaf = max(LEAF, 2 * m + 2)
     trees = each(lambda tree: _cut(Z, leaf, seed + tree), TREES)
@@ -34,7 +38,7 @@ def near_points(Z: Array, m: int, seed: int = 0) -> Array:
     for points, ends in trees:
         members = place[points]
         in_parts(lambda start, stop: _join_leaves(start, stop, Z, members, ends, near, d2), len(ends) - 1)  # noqa: B023
-    tried = min(TRIED, m)
+    tried = min(tried, m)
     for round in range(MOST_ROUNDS):
         around, is_new = _around(near, fresh, tried, seed + round)
         found = in_parts(lambda start, stop: _join(start, stop, Z, around, is_new, near, d2, fresh, tried), n)  # noqa: B023
