@@ -45,7 +45,7 @@ def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1
 
 
 def embedded_clouds(n: int, d: int, n_classes: int, seed: int = 0, latent: int = 10) -> DataSet:
-    """Overlapping clouds of 10 dimensions in d features that each measure a mixture of them with some error, float32."""
+    """Overlapping clouds of 10 dimensions in d features that each measure a mixture of them, with errors; float32."""
     data = made_up(n, latent, n_classes, seed, separation=2.0)
     rng = np.random.default_rng(seed + 1)
     X = data.X.astype(np.float32) @ rng.normal(size=(latent, d)).astype(np.float32) / np.float32(np.sqrt(latent))

@@ -24,7 +24,7 @@ ENOUGH = 0.01  # changed entries of the tried ones, below which another round is
 def near_points(Z: Array, m: int, seed: int = 0, tried: int = TRIED) -> Array:
     """m points near each row of Z, itself excluded, nearest first; distances are compared in float32.
 
-    In a round the neighbours of the `tried` nearest neighbours are looked at, and of as many that have a point as theirs:
+    In a round the neighbours of the `tried` nearest are looked at, and of as many that have the point among theirs:
     more of them find more, at a cost that grows with the square.
     """
     n = len(Z)
