@@ -116,7 +116,7 @@ def before_hearing(answer: Answer, problem: Problem, model: PGLearnClassifier) -
     engine = CPUEngine(propagation=LGC(model.alpha))
     solved = []
     for member in answer.members:
-        F = np.maximum(engine.propagate(problem, weighted_graph(answer.views[member.basis], member.a, member.k)).F, 0)
+        F = np.maximum(engine.propagate(problem, weighted_graph(answer.view(member.basis), member.a, member.k)).F, 0)
         sums = F.sum(axis=1, keepdims=True)
         solved.append(replace(member, F=np.divide(F, sums, out=np.zeros_like(F), where=sums > 0)))
     return solved

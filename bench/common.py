@@ -46,6 +46,34 @@ def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1
     return DataSet(name="made-up", X=X, y=y, splits={})
 
 
+def embedded_clouds(n: int, d: int, n_classes: int, seed: int = 0, latent: int = 10) -> DataSet:
+    """Overlapping clouds of 10 dimensions in d features that each measure a mixture of them, with errors; float32."""
+    data = made_up(n, latent, n_classes, seed, separation=2.0)
+    rng = np.random.default_rng(seed + 1)
+    X = data.X.astype(np.float32) @ rng.normal(size=(latent, d)).astype(np.float32) / np.float32(np.sqrt(latent))
+    for start in range(0, n, 10_000):
+        X[start : start + 10_000] += 0.1 * rng.standard_normal(X[start : start + 10_000].shape, dtype=np.float32)
+    return DataSet(name="embedded clouds", X=X, y=data.y, splits={})
+
+
+def curved_sheets(n: int, d: int, n_classes: int, seed: int = 0, relevant: int = 8) -> DataSet:
+    """A manifold with irrelevant features, float32: one curved sheet per class in 8 features, noise in all others.
+
+    The sheets lie about one middle, so that no linear model tells them apart.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    place = rng.uniform(-1, 1, (n, 2)).astype(np.float32)
+    shape = rng.normal(size=(n_classes, 3, relevant)).astype(np.float32)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X[:, :relevant] *= 0.15
+    for c in range(n_classes):
+        rows = np.flatnonzero(y == c)
+        u, v = place[rows, :1], place[rows, 1:]
+        X[rows, :relevant] += 0.35 * shape[c, 0] + np.sin(2 * u) * shape[c, 1] + v * shape[c, 2]
+    return DataSet(name="curved sheets", X=X, y=y, splits={})
+
+
 def few_labels(y: np.ndarray, fraction: float, seed: int = 0) -> np.ndarray:
     """A mask of the rows to label: the fraction of each class, at least four."""
     rng = np.random.default_rng(seed)

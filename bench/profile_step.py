@@ -1,10 +1,11 @@
 """Where one gradient step of the CPU engine goes.
 
-    python bench/profile_step.py [--rows N ...] [--features D] [--labels L] [--quick]
+    python bench/profile_step.py [--rows N ...] [--features D] [--labels L] [--both-ways] [--quick]
 
 Every stage of `CPUEngine.value_and_gradient` is called by itself, in its order, on made-up clouds: k = 10, 10 classes,
 leave-one-out, one thread. Seconds are those of the processor, so that others on the machine do not count. The solves
-are to the tolerance that the search asks for. ``--quick`` takes a small problem.
+are to the tolerance that the search asks for. ``--both-ways`` times whole steps with compiled loops and without them
+instead, which is what `pglearn.compiled.FROM_ROWS` goes by. ``--quick`` takes a small problem.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from common import even_weights, hidden, machine, made_up, one_thread, print_columns
-from pglearn.engine import adjoint
+from common import best_of, even_weights, hidden, machine, made_up, one_thread, print_columns
+from pglearn import compiled
+from pglearn.engine import Configuration, CPUEngine, adjoint
 from pglearn.engine.scores import validation_scores
 from pglearn.estimators.pglearn import SEARCH_PRECISION, SEARCH_TOLERANCE
 from pglearn.graph import Edges, k_nearest
@@ -26,6 +28,7 @@ from pglearn.graph.weights import graph_of_exponents, squared_distances
 from pglearn.loss import Log, row_normalised
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
+from pglearn.threads import at_most
 
 K, CLASSES = 10, 10
 
@@ -72,16 +75,37 @@ def profiled(n: int, d: int, labels: int) -> Iterator[tuple[str, str, str]]:
         yield f"  {name}", f"{seconds:.4g}", f"{seconds / total:.1%}"
 
 
+def both_ways(n: int, d: int, labels: int) -> Iterator[tuple[str, str, str]]:
+    """Whole steps, NumPy's and compiled, the shortest of three."""
+    data = made_up(n, d, CLASSES)
+    problem = Problem.of(data.X, hidden(data.y, np.arange(n) < labels))
+    engine = CPUEngine(Log(), LGC(tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION))
+    here = [Configuration(K, even_weights(data.X))]
+    usual, seconds = compiled.FROM_ROWS, []
+    with one_thread(), at_most(1):
+        for limit in (n + 1, 0):
+            compiled.FROM_ROWS = limit
+            engine.value_and_gradient(problem, here)  # imports and compilation
+            seconds.append(best_of(3, lambda: engine.value_and_gradient(problem, here))[0])
+    compiled.FROM_ROWS = usual
+    yield f"one step, {n:,} × {d}, {labels} labels", f"{seconds[0]:.4g}", f"{seconds[1]:.4g}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--labels", type=int, default=200)
     parser.add_argument("--data", help="not used: the points are made up")
+    parser.add_argument("--both-ways", action="store_true")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     rows, labels = ([2_000], 40) if options.quick else (options.rows, options.labels)
     print(machine())
+    if options.both_ways:
+        table = [row for n in rows for row in both_ways(n, options.features, labels)]
+        print_columns([("", "NumPy, seconds", "compiled, seconds"), *table])
+        return
     rows_of_table = [row for n in rows for row in profiled(n, options.features, labels)]
     print_columns([("stage", "seconds", "share"), *rows_of_table])
 

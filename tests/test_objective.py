@@ -60,7 +60,7 @@ def test_the_split_follows_the_random_state(validation):
         ("validation", "half", "'loo', 'kfold', 'holdout'"),
         ("propagation", "heat", "'lgc'"),
         ("engine", "abacus", "'auto', 'cpu', 'torch'"),
-        ("neighbors", "some", "'auto', 'exact'"),
+        ("neighbors", "some", "'auto', 'exact', 'approximate'"),
         ("dtype", "float16", "'float64', 'float32'"),
     ],
 )

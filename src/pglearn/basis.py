@@ -51,15 +51,16 @@ class Basis:
         """The table that the basis was made for."""
         if self.own is None:
             return self.of(X)
-        Z, (rows, coordinates) = self.of(X).copy(), self.own
+        Z, (rows, coordinates) = self.of(X), self.own
         Z[rows] = coordinates
         return Z
 
     def of(self, X: Points) -> Points:
         """Any rows."""
-        X = X if (self.columns == 1).all() else times_columns(X, self.columns) if is_sparse(X) else X * self.columns
+        if not (self.columns == 1).all():
+            X = times_columns(X, self.columns) if is_sparse(X) else X * self.columns.astype(X.dtype, copy=False)
         X = X if self.used is None else X[:, self.used]
-        return X if self.axes is None else X @ self.axes.T
+        return X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
 
     def weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
@@ -103,9 +104,9 @@ def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
         return _sparse_linear_basis(X, labelled, Y)
     if not _varied(X[labelled]).any():
         return None
-    spread = X.std(axis=0)
+    spread = X.std(axis=0, dtype=np.float64)
     columns = np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
-    rows = X[labelled] * columns
+    rows = X[labelled].astype(np.float64, copy=False) * columns
     middle = rows.mean(axis=0)
     rows = rows - middle
     own, dual = _ridge(rows @ rows.T, Y)
@@ -250,7 +251,6 @@ def _centred_squares(X: Points) -> tuple[Array, Array]:
 def _sample(X: Points, seed: int) -> Points:
     """Rows to learn from, so few that one side of the sample is short."""
     most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
-    if X.shape[0] <= most:
-        return X
-    rows = np.random.default_rng(seed).choice(X.shape[0], most, replace=False)
-    return X[np.sort(rows)]
+    if X.shape[0] > most:
+        X = X[np.sort(np.random.default_rng(seed).choice(X.shape[0], most, replace=False))]
+    return X.astype(np.float64, copy=False)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pglearn.engine import Configuration, chosen_engine
 from pglearn.errors import InputError
+from pglearn.graph.approximate import warn_of_recall
 from pglearn.loss import LOSSES
 from pglearn.parameters import check_whole, choice
 from pglearn.problem import Array, Problem
@@ -53,8 +54,8 @@ def loss_and_gradient(
         μ of the propagation.
     engine : {"cpu", "torch", "auto"}
         What computes it: "torch" on CUDA where there is a device, "auto" where that is worth its start.
-    neighbors : {"auto", "exact"}
-        How neighbours are found; `auto` is exact.
+    neighbors : {"auto", "exact", "approximate"}
+        How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond.
     dtype : {"float64", "float32"}
         Precision of the products and solves.
     random_state : int
@@ -75,7 +76,6 @@ def loss_and_gradient(
     >>> bool(dg_da[0] < 0 < dg_da[1])     # more of the first feature, less of the second
     True
     """
-    choice(neighbors, {"auto": None, "exact": None}, "neighbors")
     check_whole("k", k, least=1)
     precision = choice(dtype, {"float64": np.float64, "float32": np.float32}, "dtype")
     try:
@@ -91,6 +91,7 @@ def loss_and_gradient(
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
     summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
-    objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype)
+    objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
+    warn_of_recall(evaluation.recall)
     return evaluation.loss, evaluation.dg_da

@@ -68,6 +68,10 @@ class Problem:
             )
         return cls(X, classes, labelled, codes, fold, scored)
 
+    def among(self, rows: Array) -> Problem:
+        """The problem with these rows alone, in order, all that are labelled being among them; in the first basis."""
+        return replace(self, X=self.X[rows], labelled=np.searchsorted(rows, self.labelled), others=())
+
     @cached_property
     def centre(self) -> Array:
         return column_medians(self.X)

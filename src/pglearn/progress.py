@@ -28,7 +28,7 @@ def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...
     """A bar that fills as candidates use up their units, with the best loss so far."""
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.fields[engine]} · round {task.fields[round]}/{task.fields[rounds]}"),
+        TextColumn("{task.fields[engine]} {task.fields[round]}/{task.fields[rounds]}"),
         BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(elapsed_when_finished=True),
@@ -71,9 +71,11 @@ class Bar:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._task = progress.add_task("search", engine="", round=0, rounds="?", best="", total=None)
+        self._task = progress.add_task("search", engine="· round", round=0, rounds="?", best="", total=None)
         self._units: list[float] = []  # that a candidate uses in each round
         self._loss = float("inf")
+        self._answer = self._task
+        self._built = 0
 
     def __call__(self, event: Event) -> None:
         match event["event"]:
@@ -85,8 +87,19 @@ class Bar:
                     total=event["candidates"] * event["budget"],
                     completed=event.get("units", 0.0),
                     rounds=event["rounds"],
-                    engine=event["engine"],
+                    engine=_described(event),
                 )
+            case "answer_started":
+                members = len(event["members"])
+                self._answer = self._progress.add_task(
+                    "answer", total=2 * members, engine="labels of all rows · graph", round=0, rounds=members, best=""
+                )
+            case "member_graph_built":
+                self._built += 1
+                recall = f"recall {event['recall']:.3f}"
+                self._progress.update(self._answer, advance=1, round=self._built, best=recall)
+            case "member_solved":
+                self._progress.update(self._answer, advance=1, total=event["total"])
             case "round_started":
                 self._progress.update(self._task, round=event["round"] + 1)
             case "candidate_advanced":
@@ -95,3 +108,11 @@ class Bar:
                     best = f"best loss {event['loss']:.4g}"
                     self._progress.update(self._task, best=best)
                 self._progress.advance(self._task, self._units[event["round"]])
+
+
+def _described(event: Event) -> str:
+    """What searches what, so that nobody takes a part of the rows for all of them."""
+    approximate = ", approximate neighbours" * (event.get("neighbors") == "approximate")
+    searched, points = event.get("searched", 0), event.get("points", 0)
+    part = f", {searched:,} of {points:,} rows" * (searched < points)
+    return f"{event['engine']}{approximate}{part} · round"

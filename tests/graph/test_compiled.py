@@ -29,7 +29,7 @@ def test_sums_of_many_small_squares_do_not_lose_digits_in_float32():
     U, V = np.zeros((1, d), dtype=np.float32), np.full((1, d), 1e-3, dtype=np.float32)
     V[0, 0] = 1e3
     d2 = np.empty(1)
-    compiled.squared_distances(U, V, np.array([0]), np.array([0]), d2)
+    compiled.squared_distances(0, 1, U, V, np.array([0]), np.array([0]), d2)
     expected = (V.astype(np.float64) ** 2).sum()
     assert d2[0] == pytest.approx(expected, rel=1e-12)
     assert np.float32(1e6) + np.float32(1e-6) == 1e6, "a float32 sum would not see the others"
@@ -40,7 +40,7 @@ def test_rows_that_may_not_be_written_to_are_read():
     Z.flags.writeable = False
     i, j = pairs(10, 10, 5)
     d2 = np.empty(5)
-    compiled.squared_distances(Z, Z, i, j, d2)
+    compiled.squared_distances(0, len(i), Z, Z, i, j, d2)
     np.testing.assert_allclose(d2, ((Z[i] - Z[j]) ** 2).sum(axis=1))
 
 
@@ -50,7 +50,7 @@ def test_the_nearest_of_candidates_come_nearest_first(k):
     Z = rng.normal(size=(40, 5))
     candidates = np.array([rng.permutation(np.delete(np.arange(40), p))[:12] for p in range(40)]).astype(np.int32)
     nearest = np.empty((40, k), dtype=np.int32)
-    compiled.nearest_of(Z, candidates, nearest)
+    compiled.nearest_of(0, len(Z), Z, candidates, nearest)
     for p in range(40):
         d2 = ((Z[candidates[p]] - Z[p]) ** 2).sum(axis=1)
         np.testing.assert_array_equal(nearest[p], candidates[p][np.argsort(d2)[:k]])
@@ -60,5 +60,5 @@ def test_of_all_others_the_nearest_are_the_neighbours():
     Z = np.random.default_rng(0).normal(size=(30, 4))
     others = np.array([np.delete(np.arange(30), p) for p in range(30)])
     nearest = np.empty((30, 6), dtype=others.dtype)
-    compiled.nearest_of(Z, others, nearest)
+    compiled.nearest_of(0, len(Z), Z, others, nearest)
     np.testing.assert_array_equal(nearest, k_nearest(Z, 6))

@@ -25,6 +25,9 @@ def schema():
     return {name: {"event", "time", "number", *listed} for name, listed in fields.items()}
 
 
+OF_LARGE_TABLES = {"answer_started", "member_graph_built", "member_solved", "answer_ended"}
+
+
 @pytest.fixture(scope="module")
 def heard():
     rng = np.random.default_rng(0)
@@ -51,6 +54,7 @@ def test_the_table_of_events_is_read_in_full():
         "candidate_drawn",
         "round_ended",
         "search_ended",
+        *OF_LARGE_TABLES,
     }
     assert {"version", "candidates", "configurations"} < schema()["search_started"]
 
@@ -58,9 +62,21 @@ def test_the_table_of_events_is_read_in_full():
 def test_every_event_has_exactly_the_fields_of_the_table(heard):
     _, heard = heard
     of_checkpoints = {"search_resumed", "checkpoint_written", "checkpoint_failed"}
-    assert {event["event"] for event in heard} == set(schema()) - of_checkpoints
+    assert {event["event"] for event in heard} == set(schema()) - of_checkpoints - OF_LARGE_TABLES
     for event in heard:
         assert set(event) == schema()[event["event"]], event["event"]
+
+
+def test_a_large_table_has_the_events_of_its_answer(monkeypatch):
+    monkeypatch.setattr("pglearn.estimators.sample.ALL_UP_TO", 10)
+    monkeypatch.setattr("pglearn.estimators.sample.SEARCHED_ROWS", 10)
+    heard = []
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
+    PGLearnClassifier(budget=1, n_candidates=2, basis="raw", random_state=0).fit(X, y, listeners=(heard.append,))
+    assert {event["event"] for event in heard} > OF_LARGE_TABLES
+    for event in heard:
+        assert set(event) == schema()[event["event"]], event["event"]
+    assert heard[0]["searched"] == 22
 
 
 def test_the_events_of_the_worked_example_come_in_order():

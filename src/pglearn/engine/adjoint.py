@@ -25,7 +25,9 @@ from pglearn.compiled import is_large
 from pglearn.graph import Edges, Graph
 from pglearn.graph.weights import blocks
 from pglearn.problem import Array, Problem
+from pglearn.threads import each, in_parts
 
+PARTS = 8  # of the points, each with sums of its own
 COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
 
 
@@ -46,7 +48,8 @@ def edge_products(graph: Graph, adjoint: Array, F: Array) -> Array:
         from pglearn.engine import compiled
 
         totals = np.empty(len(edges))
-        compiled.edge_products(graph.in_order[0], edges.indptr, edges.indices, edges.order, adjoint, F, totals)
+        given = graph.in_order[0], edges.indptr, edges.indices, edges.order, adjoint, F, totals
+        in_parts(lambda start, stop: compiled.edge_products(start, stop, *given), edges.n)
         return totals
     products = inner_products(adjoint, F, edges.i, edges.j) + inner_products(adjoint, F, edges.j, edges.i)
     return np.asarray(products / 2)
@@ -79,9 +82,11 @@ def contracted(problem: Problem, graph: Graph, B: Array) -> Array:
     if is_large(edges.n):
         from pglearn.engine import compiled
 
-        dg_da = np.zeros(X.shape[1])
-        compiled.contracted(graph.in_order[0], edges.indptr, edges.indices, edges.order, X, B, dg_da)
-        return dg_da
+        ends = np.linspace(0, edges.n, PARTS + 1).astype(int)
+        sums = np.zeros((PARTS, X.shape[1]))  # as many whatever the number of threads: they round alike
+        given = graph.in_order[0], edges.indptr, edges.indices, edges.order, X, B
+        each(lambda part: compiled.contracted(ends[part], ends[part + 1], *given, sums[part]), PARTS)
+        return np.asarray(sums.sum(axis=0))
     return _contracted_without_differences(X, problem.centre, edges, B)
 
 

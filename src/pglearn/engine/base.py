@@ -25,6 +25,8 @@ class Configuration:
     """The candidate it belongs to: an engine may go on with what it found for that candidate a step ago."""
     basis: int = 0
     """Which of the problem's views its weights are for."""
+    anchor: Array | None = None
+    """The weights that near points were last searched for with (`pglearn.graph.approximate`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,10 @@ class Evaluation:
     loss: float
     accuracy: float
     dg_da: Array
+    recall: float = 1.0
+    """Share of the exact neighbours that the graph has."""
+    anchor: Array | None = None
+    """Of the next configuration, where neighbours are approximate."""
 
 
 class Engine(Protocol):

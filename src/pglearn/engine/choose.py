@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
+from pglearn.graph.approximate import EXACT_UP_TO
 from pglearn.loss import Entropy, Loss
 from pglearn.parameters import choice
 from pglearn.problem import Problem
@@ -27,25 +28,47 @@ def chosen_engine(
     evaluations: int,
     device_memory: float | None = None,
     dtype: str = "float32",
+    neighbors: str = "exact",
 ) -> Engine:
     """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it.
 
-    `dtype` is the precision of the torch engine; the CPU engine has that of the points.
+    `dtype` is the precision of the torch engine; the CPU engine has that of the points. The torch engine finds
+    neighbours exactly; the CPU engine, with `neighbors="auto"`, up to 20,000 rows.
     """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
+    choice(neighbors, {"auto": None, "exact": None, "approximate": None}, "neighbors")
+    if neighbors == "approximate":
+        if name == "torch":
+            raise InputError("The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'.")
+        name = "cpu"
     if isinstance(loss, Entropy):
         if name == "torch":
             raise InputError("loss='entropy' is not known to the torch engine: use engine='cpu', or another loss.")
-        return CPUEngine(loss, propagation)
-    if any(is_sparse(view.X) for view in problem.views):
-        if name == "torch":
-            raise InputError(
-                "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
-            )
-        return CPUEngine(loss, propagation)
+        return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], _is_sparse(problem)))
+    if name == "torch" and _is_sparse(problem):
+        raise InputError(
+            "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
+        )
+    if _is_sparse(problem):
+        name = "cpu"
     if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
         return _torch_engine(loss, propagation, device_memory, dtype)
-    return CPUEngine(loss, propagation)
+    return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], _is_sparse(problem)))
+
+
+def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
+    """What `neighbors` comes to: "exact" or "approximate"."""
+    if sparse:
+        if name == "approximate":
+            raise InputError("Neighbours of sparse rows are found exactly: use neighbors='exact', or 'auto'.")
+        return "exact"
+    if name == "auto":
+        return "exact" if rows <= EXACT_UP_TO else "approximate"
+    return name
+
+
+def _is_sparse(problem: Problem) -> bool:
+    return any(is_sparse(view.X) for view in problem.views)
 
 
 def seconds_on_a_core(problem: Problem, evaluations: int) -> float:

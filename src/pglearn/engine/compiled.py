@@ -12,9 +12,9 @@ from pglearn.compiled import compiled
 
 
 @compiled
-def edge_products(order, indptr, indices, entry, U, V, products):
+def edge_products(start, stop, order, indptr, indices, entry, U, V, products):
     """(⟨U_i, V_j⟩ + ⟨U_j, V_i⟩) / 2 per edge."""
-    for at_point in range(len(order)):
+    for at_point in range(start, stop):
         i = order[at_point]
         for at in range(indptr[i], indptr[i + 1]):
             e = entry[at]
@@ -28,9 +28,9 @@ def edge_products(order, indptr, indices, entry, U, V, products):
 
 
 @compiled
-def contracted(order, indptr, indices, entry, X, B, dg_da):
+def contracted(start, stop, order, indptr, indices, entry, X, B, dg_da):
     """dg_da −= 2 B_ij (x_im − x_jm)² over the edges."""
-    for at_point in range(len(order)):
+    for at_point in range(start, stop):
         i = order[at_point]
         for at in range(indptr[i], indptr[i + 1]):
             e = entry[at]

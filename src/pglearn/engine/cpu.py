@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pglearn.engine.adjoint import gradient
 from pglearn.engine.base import Configuration, Evaluation
 from pglearn.engine.scores import unlabelled_scores, validation_accuracy, validation_scores
 from pglearn.graph import Graph, weighted_graph
+from pglearn.graph.approximate import Found, found_neighbours
 from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Propagation, Solution, is_blurred
@@ -22,6 +23,8 @@ class CPUEngine:
 
     loss: Loss = field(default_factory=Log)
     propagation: Propagation = field(default_factory=LGC)
+    neighbours: str = "exact"
+    """"exact", or "approximate": ranked anew at every step among near points that are searched for now and then."""
 
     @property
     def together(self) -> int | None:
@@ -32,8 +35,16 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        view = problem.views[configuration.basis]
-        return weighted_graph(view.X, configuration.a, configuration.k, view.centre)
+        graph, _ = self.found(problem.views[configuration.basis], configuration)
+        return graph
+
+    def found(self, view: Problem, configuration: Configuration) -> tuple[Graph, Found | None]:
+        """The graph, and how its neighbours were found if not exactly."""
+        a, k = configuration.a, configuration.k
+        if self.neighbours == "exact":
+            return weighted_graph(view.X, a, k, view.centre), None
+        found = found_neighbours(view, a, k, configuration.anchor)
+        return weighted_graph(view.X, a, k, view.centre, nearest=lambda Z, k: found.neighbours), found
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         B = self.propagation.source * problem.sources(beliefs)
@@ -52,7 +63,12 @@ class CPUEngine:
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
-                return self.on_graph(problem.views[configuration.basis], self.graph(problem, configuration))
+                view = problem.views[configuration.basis]
+                graph, found = self.found(view, configuration)
+                evaluation = self.on_graph(view, graph)
+                if found is None:
+                    return evaluation
+                return replace(evaluation, recall=found.recall, anchor=found.anchor)
         except np.linalg.LinAlgError:  # not definite, for want of digits: no candidate to go on with
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 

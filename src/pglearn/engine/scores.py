@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
@@ -120,7 +121,7 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
         dg_dH = np.zeros((labels, labels))
         dg_dH[problem.scored] = weight * (dg_dS @ Y.T)
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
-        return Z @ ((dg_dH + dg_dH.T) / 2), Z
+        return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
 
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
 
@@ -134,17 +135,15 @@ def _by_row(problem: Problem, propagation: Propagation, system: System) -> Score
     S = (weight * Z[problem.labelled].T) @ Y
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
-        B = np.zeros_like(Z)
-        B[problem.labelled] = (weight * (dg_dS @ Y.T)).T
-        return system.solve(B).F, Z
+        columns = (weight * (dg_dS @ Y.T)).T
+        at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
+        return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
 
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
 
 
-def _ones_at(rows: Array, n: int) -> Array:
-    E = np.zeros((n, len(rows)))
-    E[rows, np.arange(len(rows))] = 1
-    return E
+def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
+    return sparse.csc_matrix((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(n, len(rows)))
 
 
 def _weight_of_labels(problem: Problem, propagation: Propagation) -> Array:

@@ -95,10 +95,9 @@ class Answer:
         """The distributions, with nothing where no label reaches."""
         return np.where(self.unreached[:, None], 0, self.distributions)
 
-    @cached_property
-    def views(self) -> list[Points]:
-        """The table in each basis."""
-        return [basis.of_table(self.X) for basis in self.bases]
+    def view(self, basis: int) -> Points:
+        """The table in one of the bases. All of them at once may be several times the table."""
+        return self.bases[basis].of_table(self.X)
 
     @cached_property
     def opinion(self) -> tuple[Array, Array]:
@@ -106,13 +105,13 @@ class Answer:
         probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
         if self.linear is not None:  # which says nothing of a row whose label is given
             others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
-            probabilities[others] = self.linear.mixed(probabilities[others], self.views[self.linear.basis][others])
+            probabilities[others] = self.linear.mixed(probabilities[others], self.view(self.linear.basis)[others])
         return probabilities, unreached
 
     def predict(self, X: Points) -> Array:
         """Class probabilities of rows as they were given, which need not be in the table."""
         X = self.scaling.of(self._like_the_table(X))
-        opinions = [member.predict(self.bases[member.basis].of(X), self.views[member.basis]) for member in self.members]
+        opinions = [member.predict(self.bases[member.basis].of(X), self.view(member.basis)) for member in self.members]
         probabilities, unreached = averaged(opinions, self._weights, self.prior)
         if self.linear is not None:
             probabilities = self.linear.mixed(probabilities, self.bases[self.linear.basis].of(X))

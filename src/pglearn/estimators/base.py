@@ -54,7 +54,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """X as scikit-learn checks it, but with sentences that help."""
         try:
             X = validate_data(
-                self, X, reset=reset, accept_sparse=self._takes_sparse, dtype=np.float64, ensure_all_finite=False
+                self,
+                X,
+                reset=reset,
+                accept_sparse=self._takes_sparse,
+                dtype=np.float64 if is_sparse(X) else (np.float64, np.float32),
+                ensure_all_finite=False,
             )
         except ValueError as error:
             if "could not convert" not in str(error):

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from pglearn import parameters
 from pglearn.basis import Basis, bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
+from pglearn.engine.choose import chosen_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
@@ -30,10 +31,12 @@ from pglearn.estimators.base import (
 )
 from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
+from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import mean_distance, weighted_graph
+from pglearn.graph import Graph, k_nearest, mean_distance, weighted_graph
+from pglearn.graph.approximate import k_near, warn_of_recall
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
 from pglearn.problem import Array, Points, Problem
@@ -41,10 +44,11 @@ from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, Space
 from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
+from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
-from pglearn.sparse import parts_of
+from pglearn.sparse import is_sparse, parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
@@ -65,6 +69,13 @@ class Table:
     X: Points
     scaling: Scaling
     bases: list[Basis]
+    problem: Problem
+    """Of all rows, in no basis."""
+    is_sampled: bool
+    """Whether the search looks at a part of the rows."""
+
+    def view(self, basis: int) -> Problem:
+        return replace(self.problem, X=self.bases[basis].of_table(self.X))
 
 
 class PGLearnClassifier(TableClassifier):
@@ -121,6 +132,12 @@ class PGLearnClassifier(TableClassifier):
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which it was.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
+        approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
+        step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
+        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these and all labels,
+        and then labelled as a whole (docs/scaling.md).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -169,16 +186,20 @@ class PGLearnClassifier(TableClassifier):
     n_neighbors_ : int
         The learned k, of the member that counts most.
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
-        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis.
+        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis. Of a table that
+        was searched on a part of its rows it is the graph of the member that counts most.
     bases_ : list of str
         The bases that were searched, by name.
     search_results_ : dict of arrays
         One row per configuration drawn: candidate, k, basis, born, died, steps, loss, accuracy, converged, failure (why
-        it ended early, if it did), selected, weight (in the answer).
+        it ended early, if it did), recall (the lowest share of exact neighbours in one of its graphs), selected, weight
+        (in the answer).
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
         The engine that ran the search and where: "cpu", "torch on NVIDIA H200".
+    neighbors_ : str
+        Whether the neighbours in the graphs of the answer are "exact" or "approximate".
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
     scaled_ : bool
@@ -220,6 +241,7 @@ class PGLearnClassifier(TableClassifier):
         alpha: float = 0.99,
         class_prior: Any = "auto",
         engine: str = "auto",
+        neighbors: str = "auto",
         device_memory: float | None = None,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -244,6 +266,7 @@ class PGLearnClassifier(TableClassifier):
         self.alpha = alpha
         self.class_prior = class_prior
         self.engine = engine
+        self.neighbors = neighbors
         self.device_memory = device_memory
         self.n_jobs = n_jobs
         self.executor = executor
@@ -289,16 +312,23 @@ class PGLearnClassifier(TableClassifier):
         """
         table, problem, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
-        with first_interrupt() as interrupt, self._opened_checkpoint(table, problem, task) as checkpoint:
-            with _progress(self.verbose) as shown, Pool(problem, task, workers) as pool:
+        with (
+            first_interrupt() as interrupt,
+            self._opened_checkpoint(table, problem, task) as checkpoint,
+            _progress(self.verbose) as shown,
+        ):
+            with Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                told = {"engine": task.engine.name, **about(table.X, problem)}
-                result = search.run(pool, (*shown, *listeners), checkpoint, **told)
+                told = about(table.X, problem) | {"searched": problem.X.shape[0]}
+                names = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
+                result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
-            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None])
+            emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
+            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
         _warn_of_failures(result.candidates)
+        warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
@@ -315,7 +345,9 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        graph = weighted_graph(answer.views[answer.best.basis], answer.best.a, answer.best.k)
+        is_exact = chosen_neighbours(self.neighbors, answer.X.shape[0], is_sparse(answer.X)) == "exact"
+        nearest = k_nearest if is_exact else k_near
+        graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
 
@@ -362,17 +394,22 @@ class PGLearnClassifier(TableClassifier):
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
-        views = [basis.of_table(X) for basis in bases]
+        rows = searched_rows(X.shape[0], problem.labelled, seed)
+        table = Table(X, scaling, bases, problem, rows is not None)
+        views = [table.view(at).X if rows is None else table.view(at).X[rows] for at in range(len(bases))]
+        problem = problem if rows is None else problem.among(rows)
         problem = replace(problem, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
         name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
-        engine = chosen_engine(name, loss, propagation, problem, search.evaluations, self.device_memory)
+        engine = chosen_engine(
+            name, loss, propagation, problem, search.evaluations, self.device_memory, neighbors=self.neighbors
+        )
         if engine.together is None:
             workers = Here()
-        return Table(X, scaling, bases), problem, search, Task(engine, Descent(yardstick)), workers
+        return table, problem, search, Task(engine, Descent(yardstick)), workers
 
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
@@ -399,34 +436,61 @@ class PGLearnClassifier(TableClassifier):
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
         return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
 
-    def _engine_of_the_answer(self, problem: Problem, searched: Engine) -> Engine:
-        """The engine of the search, solving as closely as it can."""
-        name = "cpu" if isinstance(searched, CPUEngine) else "torch"
-        return chosen_engine(name, searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
+    def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
+        """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
+        if table.is_sampled or isinstance(searched, CPUEngine):
+            neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], is_sparse(table.X))
+            return CPUEngine(searched.loss, LGC(self.alpha), neighbours)
+        return chosen_engine("torch", searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
 
     def _conclude(
-        self, table: Table, problem: Problem, task: Task, result: SearchResult, chosen: list[Candidate]
+        self,
+        table: Table,
+        problem: Problem,
+        task: Task,
+        result: SearchResult,
+        chosen: list[Candidate],
+        emit: Stream,
     ) -> None:
-        engine = self._engine_of_the_answer(problem, task.engine)
+        engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
         linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
-        graphs = [engine.graph(problem, candidate.answer) for candidate in chosen]
+        emit("answer_started", members=[c.id for c in chosen], neighbors=_neighbours_of(engine))
+        graphs = [self._graph_of_member(engine, table, problem, candidate, emit) for candidate in chosen]
         prior = checked_prior(self.class_prior, problem.classes)
 
         def answer(beliefs: Array | None = None) -> Answer:
-            solutions = [engine.propagate(problem, graph, beliefs) for graph in graphs]
+            solutions = []
+            for graph in graphs:
+                solutions.append(engine.propagate(table.problem, graph, beliefs))
+                emit("member_solved", total=(2 if beliefs is None else 3) * len(graphs))
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, problem, members, prior, linear)
+            return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)
 
         first = answer()
         shares = first.shares_to_reach(prior)
         first = first.with_shares(shares)
         hear_each_other = len(chosen) > 1 and shares is not None
         self._publish(answer(first.beliefs).as_sure_as(first).with_shares(shares) if hear_each_other else first)
-        self.graph_ = mean_graph([graph.W for graph in graphs], weights.tolist())
+        emit("answer_ended")
+        most = int(weights.argmax())
+        joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())
+        self.graph_ = mean_graph([graph.W for graph in joined[0]], joined[1])
+        self.neighbors_ = _neighbours_of(engine)
         self.search_results_ = _table_of(result.candidates, chosen, weights, self.bases_, float(self.budget))
         self.history_ = _history_of(result.candidates)
+
+    @staticmethod
+    def _graph_of_member(engine: Engine, table: Table, problem: Problem, chosen: Candidate, emit: Stream) -> Graph:
+        """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
+        if not isinstance(engine, CPUEngine):
+            return engine.graph(problem, chosen.answer)
+        view = table.view(chosen.basis) if table.is_sampled else problem.views[chosen.basis]
+        graph, found = engine.found(view, chosen.answer)
+        chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
+        emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
+        return graph
 
     def _publish(self, answer: Answer) -> None:
         super()._publish(answer)
@@ -483,6 +547,10 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _neighbours_of(engine: Engine) -> str:
+    return engine.neighbours if isinstance(engine, CPUEngine) else "exact"
+
+
 def _progress(verbose: int) -> Any:
     from pglearn.progress import progress_bar, silence
 
@@ -504,6 +572,7 @@ def _table_of(
         "accuracy": np.array([c.accuracy for c in candidates]),
         "converged": np.array([c.converged for c in candidates]),
         "failure": np.array([c.failure or "" for c in candidates]),
+        "recall": np.array([c.recall for c in candidates]),
         "selected": np.array([c.id in weight_of for c in candidates]),
         "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
     }

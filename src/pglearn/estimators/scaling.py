@@ -34,8 +34,8 @@ class Scaling:
         if not scale:
             return cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
         unit = _unit(X)
-        spread = (X / unit).std(axis=0) * unit
-        return cls((X / unit).mean(axis=0) * unit, np.where(spread > 0, spread, unit))
+        spread = (X / unit).std(axis=0, dtype=np.float64) * unit
+        return cls((X / unit).mean(axis=0, dtype=np.float64) * unit, np.where(spread > 0, spread, unit))
 
     @classmethod
     def _for_sparse(cls, X: Points, scale: str | bool) -> Scaling:
@@ -53,7 +53,9 @@ class Scaling:
     def of(self, X: Points) -> Points:
         if is_sparse(X):
             return X if (self.spread == 1).all() else times_columns(X, 1 / self.spread)
-        return (X - self.centre) / self.spread if self.standardises or self.spread[0] != 1 else X
+        if not self.standardises and self.spread[0] == 1:
+            return X
+        return ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
 
     def weights(self, a: Array) -> Array:
         """Feature weights in units of the given features."""

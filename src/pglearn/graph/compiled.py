@@ -18,21 +18,23 @@ def squared_distance(u, v):
 
 
 @compiled
-def squared_distances(U, V, i, j, d2):
+def squared_distances(start, stop, U, V, i, j, d2):
     """‖u_i − v_j‖² per pair (i, j)."""
-    for e in range(len(i)):
+    for e in range(start, stop):
         d2[e] = squared_distance(U[i[e]], V[j[e]])
 
 
 @compiled
-def nearest_of(Z, candidates, nearest):
-    """The nearest of each row's candidates, nearest first; as many as `nearest` has columns."""
-    n, k = nearest.shape
+def nearest_of(start, stop, Z, candidates, nearest):
+    """The nearest of each row's candidates, nearest first; as many as `nearest` has columns. A negative one is none."""
+    k = nearest.shape[1]
     d2 = np.empty(k)
-    for p in range(n):
+    for p in range(start, stop):
         found = 0
         for c in range(candidates.shape[1]):
             q = candidates[p, c]
+            if q < 0:
+                continue
             distance = squared_distance(Z[p], Z[q])
             if found == k and distance >= d2[k - 1]:
                 continue

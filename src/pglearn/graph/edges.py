@@ -25,18 +25,23 @@ class Edges:
     def between_neighbours(cls, neighbours: Array) -> Edges:
         """Join p and q if q is among p's neighbours or p among q's."""
         n, k = neighbours.shape
-        return cls.between(n, np.repeat(np.arange(n), k), neighbours.ravel())
+        return cls.between(n, np.repeat(np.arange(n, dtype=np.int32), k), neighbours.ravel())
 
     @classmethod
     def between(cls, n: int, p: Array, q: Array) -> Edges:
         """Join the points p to the points q, each pair once however often and in whichever order it is given."""
-        p, q = p.astype(np.int64), q.astype(np.int64)
-        pairs = np.unique(np.minimum(p, q) * n + np.maximum(p, q))
-        i, j = np.divmod(pairs, n)
-        row, column = np.concatenate([i, j]), np.concatenate([j, i])
-        order = np.lexsort((column, row))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-        return cls(n, i, j, indptr.astype(np.int32), column[order].astype(np.int32), order)
+        pairs = np.minimum(p, q).astype(np.int64)
+        pairs *= n
+        pairs += np.maximum(p, q)
+        pairs = np.unique(pairs)
+        i, j = (part.astype(np.int32) for part in np.divmod(pairs, n))
+        del pairs
+        # Given row by row, first those before it, the columns of a row come out in order.
+        entries = np.arange(2 * len(i), dtype=np.int32)
+        entries = np.concatenate([entries[len(i) :], entries[: len(i)]])
+        ends = np.concatenate([j, i]), np.concatenate([i, j])
+        matrix = sparse.coo_matrix((entries, ends), shape=(n, n)).tocsr()
+        return cls(n, i, j, matrix.indptr, matrix.indices, matrix.data)
 
     def __len__(self) -> int:
         return len(self.i)

@@ -13,6 +13,7 @@ of magnitude. P and T are in [0, 1] and come from differences of logarithms; W i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from pglearn.compiled import is_large
 from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.problem import Array, Points, column_medians
+from pglearn.threads import in_parts
 
 BLOCK = 1 << 16  # numbers per gathered block of rows: two of them stay in a core's cache
 
@@ -69,10 +71,16 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None) -> Graph:
+def weighted_graph(
+    X: Points,
+    a: Array,
+    k: int,
+    centre: Array | None = None,
+    nearest: Callable[[Points, int], Array] = k_nearest,
+) -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
-    return graph_on_edges(Z, Edges.between_neighbours(k_nearest(Z, k)))
+    return graph_on_edges(Z, Edges.between_neighbours(nearest(Z, k)))
 
 
 def graph_on_edges(Z: Points, edges: Edges) -> Graph:
@@ -93,7 +101,7 @@ def squared_distances(U: Points, V: Points, i: Array, j: Array) -> Array:
     if is_large(len(V)):
         from pglearn.graph import compiled
 
-        compiled.squared_distances(U, V, i, j, d2)
+        in_parts(lambda start, stop: compiled.squared_distances(start, stop, U, V, i, j, d2), len(i))
         return d2
     for part in blocks(len(i), U.shape[1]):
         difference = U[i[part]] - V[j[part]]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from scipy import sparse
+
 from pglearn.graph import Graph
 from pglearn.problem import Array
 
@@ -36,8 +38,8 @@ class System(Protocol):
         """Relative accuracy that is wanted of rows which will be normalised, where small ones count like large ones."""
         ...
 
-    def solve(self, B: Array) -> Solution:
-        """F with M F = B, column by column."""
+    def solve(self, B: Array | sparse.csc_matrix) -> Solution:
+        """F with M F = B, column by column; of a B that is mostly zeros only the others need be given."""
         ...
 
     def finer(self) -> System | None:

@@ -11,18 +11,28 @@ from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import blocks, squared_distances
 from pglearn.problem import Array, Points, column_medians
 
+ROWS = 4096  # taken at once: bounds the memory, whatever the number of new rows
+
 
 def spread_to(X_new: Points, X: Points, a: Array, k: int, F: Array) -> Array:
     """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
     centre = column_medians(X)
-    Z, Z_new = scaled_points(X, a, centre), scaled_points(X_new, a, centre)
+    Z = scaled_points(X, a, centre)
+    result = np.empty((X_new.shape[0], F.shape[1]))
+    for start in range(0, X_new.shape[0], ROWS):
+        batch = slice(start, start + ROWS)
+        result[batch] = _weighted_means(scaled_points(X_new[batch], a, centre), Z, k, F)
+    return result
+
+
+def _weighted_means(Z_new: Points, Z: Points, k: int, F: Array) -> Array:
     neighbours = k_nearest(Z, k, Z_new)
     k = neighbours.shape[1]
     log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(Z_new.shape[0]), k), neighbours.ravel()).reshape(-1, k)
     # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
     w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
     w /= w.sum(axis=1, keepdims=True)
-    result = np.empty((X_new.shape[0], F.shape[1]))
-    for part in blocks(X_new.shape[0], k * F.shape[1]):
+    result = np.empty((Z_new.shape[0], F.shape[1]))
+    for part in blocks(Z_new.shape[0], k * F.shape[1]):
         result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
     return result

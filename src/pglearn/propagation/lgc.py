@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg, sparse
@@ -25,11 +25,14 @@ from pglearn.graph import Graph
 from pglearn.parameters import choice
 from pglearn.problem import Array
 from pglearn.propagation.base import Solution
+from pglearn.threads import each
 
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
 FINEST = 1e-14  # tolerance that rounding allows
 BATCH = 64  # right-hand sides that conjugate gradients move together
 COMPILED_BATCH = 16  # right-hand sides that fit the cache with their neighbours
+WIDE_UP_TO = 300_000  # points; beyond, half a batch, for memory
+COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
 
 
@@ -80,14 +83,22 @@ class LGCSystem:
     lgc: LGC
     _factor: tuple[Array, bool] | None = field(default=None, repr=False)
 
+    def __len__(self) -> int:
+        return self.graph.edges.n
+
     @property
     def precision(self) -> float:
         return self.lgc.precision
 
-    def solve(self, B: Array) -> Solution:
+    def solve(self, B: Array | sparse.csc_matrix) -> Solution:
+        """F, from a dense B or a sparse one; kept in float32 where so much is not asked for and F is large."""
         solver = self._best_solver(B) if self.lgc.solver == "auto" else self.lgc.solver
-        F, iterations = SOLVERS[solver](self, B)
-        residual, worst = self._residual(B, F)
+        if solver == "cg" and is_large(len(self)):
+            F, iterations, residual, worst = compiled_conjugate_gradients(self, B)
+        else:
+            B = _dense(B)
+            F, iterations = SOLVERS[solver](self, B)
+            residual, worst = self._residual(B, F)
         # ‖F − F*‖ ≤ ‖B − MF‖ / (1−μ), the smallest eigenvalue of M.
         error = 0.0 if solver == "cholesky" else worst / (1 - self.lgc.alpha)
         return Solution(F, iterations, residual, residual <= self.lgc.tolerance, error)
@@ -150,22 +161,42 @@ def power(system: LGCSystem, B: Array) -> tuple[Array, int]:
 
 def conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int]:
     """Columns in batches: the work space is a few batches wide, however many labels there are."""
-    passes: type[NumPyPasses | CompiledPasses]
-    if is_large(len(B)):
-        rows, P = system.graph.in_order
-        passes, width = CompiledPasses, COMPILED_BATCH
-    else:
-        rows, P = np.arange(len(B)), system.graph.P
-        passes, width = NumPyPasses, BATCH
     F = np.empty_like(B)
     products = 0
-    for start in range(0, B.shape[1], width):
-        batch = slice(start, start + width)
-        b = np.ascontiguousarray(B[:, batch][rows], dtype=np.float64)
-        solved, iterations = _conjugate_gradients(passes(P, system.lgc.alpha, b), _goal(system, b))
-        F[rows, batch] = solved
+    for start in range(0, B.shape[1], BATCH):
+        batch = slice(start, start + BATCH)
+        b = np.ascontiguousarray(B[:, batch], dtype=np.float64)
+        passes = NumPyPasses(system.graph.P, system.lgc.alpha, b)
+        F[:, batch], iterations = _conjugate_gradients(passes, _goal(system, b))
         products = max(products, iterations)
     return F, products
+
+
+def compiled_conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, int, float, float]:
+    """The same for many points: F, products with P, and the largest residual of a column, relative and absolute.
+
+    Batches run on all threads there are. Residuals are those before F is rounded: what rounding takes from a small
+    row is small as well.
+    """
+    (rows, P), mu = system.graph.in_order, system.lgc.alpha
+    n, columns = B.shape
+    width = min(COMPILED_BATCH if n <= WIDE_UP_TO else COMPILED_BATCH // 2, -(-columns // 2))  # at least two batches
+    is_coarse = system.lgc.tolerance >= COARSE
+    F = np.empty(B.shape, dtype=np.float32 if is_coarse else np.float64)
+
+    def solve(number: int) -> tuple[int, float, float]:
+        batch = slice(number * width, (number + 1) * width)
+        part = B[:, batch]
+        b = np.ascontiguousarray(_dense(part)[rows], dtype=np.float64)
+        goal, scale = _goal(system, b), _norms(b)
+        passes = CompiledPasses(P, mu, b)
+        solved, iterations = _conjugate_gradients(passes, goal)
+        F[rows, batch] = solved
+        error = passes.left_of(b)
+        return iterations, float((error / np.where(scale > 0, scale, 1)).max()), float(error.max())
+
+    iterations, relative, absolute = zip(*each(solve, -(-columns // width)), strict=True)
+    return F, max(iterations), float(np.max(relative)), float(np.max(absolute))  # NaN if any is
 
 
 class Passes(Protocol):
@@ -250,6 +281,17 @@ class CompiledPasses:
 
     def move(self, step: Array, turn: Array) -> None:
         self._compiled.moved(self.F, self._direction, self._R, step, turn)
+
+    def left_of(self, B: Array) -> Array:
+        """‖B − MF‖ per column, for what F is now. The work space is used up."""
+        P = self._P
+        self._compiled.product(P.indptr, P.indices, P.data, self._mu, self.F, self._product, np.empty_like(self.rho))
+        np.subtract(B, self._product, out=self._product)
+        return _norms(self._product)
+
+
+def _dense(B: Any) -> Array:
+    return np.asarray(B.toarray() if sparse.issparse(B) else B)
 
 
 def _goal(system: LGCSystem, B: Array) -> Array:

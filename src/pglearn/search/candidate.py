@@ -38,6 +38,10 @@ class Candidate:
     """(step, loss, accuracy) of every evaluation."""
     seconds: float = 0.0
     """Time of its worker that went into evaluations."""
+    recall: float = 1.0
+    """Lowest share of the exact neighbours that one of its graphs had."""
+    anchor: Array | None = None
+    """Where its near points were searched for, if neighbours are approximate."""
 
     def copy(self) -> Self:
         """Another that can go on by itself. Arrays are replaced on the way, never written to: they can be shared."""
@@ -54,7 +58,7 @@ class Candidate:
 
     @property
     def here(self) -> Configuration:
-        return Configuration(self.k, self.a, self.id, self.basis)
+        return Configuration(self.k, self.a, self.id, self.basis, self.anchor)
 
     @property
     def answer(self) -> Configuration:
@@ -67,7 +71,8 @@ class Candidate:
         if not (np.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
             self.failure = f"{NOT_FINITE} at step {self.steps}"
             return
-        self.dg_da = evaluation.dg_da
+        self.dg_da, self.anchor = evaluation.dg_da, evaluation.anchor
+        self.recall = min(self.recall, evaluation.recall)
         self.history.append((self.steps, g, evaluation.accuracy))
         if g < self.loss:
             self.best, self.loss, self.accuracy = self.a, g, evaluation.accuracy

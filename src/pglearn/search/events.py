@@ -5,21 +5,29 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 
 | event                | fields                                                                   |
 |----------------------|--------------------------------------------------------------------------|
-| search_started       | version, engine, points, features, classes, labelled, scored, budget,    |
-|                      | rounds, milestones, asynchronous, candidates, configurations             |
+| search_started       | version, engine, neighbors, points, features, classes, labelled, scored, |
+|                      | searched, budget, rounds, milestones, asynchronous, candidates,          |
+|                      | configurations                                                           |
 | search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
 | candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
-|                      | failure, history, seconds, a                                             |
+|                      | failure, recall, history, seconds, a                                     |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
 | round_ended          | round, best, loss, accuracy                                              |
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
+| answer_started       | members (ids), neighbors                                                 |
+| member_graph_built   | candidate, recall, edges                                                 |
+| member_solved        | total (of graphs and solves)                                             |
+| answer_ended         |                                                                          |
+
+Those after `search_ended` are of a table that was searched on a sample of its rows, and is now labelled as a whole.
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
-rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends every trial.
+neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
+every trial.
 
 `basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
 the candidate's last record, and `seconds` is the time of its worker that went into them; `a`, an array, holds the

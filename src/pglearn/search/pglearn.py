@@ -36,6 +36,8 @@ class SearchResult:
     candidates: list[Candidate]
     reason: str
     """"finished", "interrupted" or "out of time"."""
+    events: int = 0
+    """Told by then."""
 
     @property
     def ranked(self) -> list[Candidate]:
@@ -101,7 +103,7 @@ class Search:
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
-        return result
+        return replace(result, events=emit.told)
 
     def _in_rounds(
         self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
@@ -277,6 +279,7 @@ def _tell(candidate: Candidate, before: Candidate, round: int, emit: Stream) -> 
         accuracy=candidate.accuracy,
         converged=candidate.converged,
         failure=candidate.failure,
+        recall=candidate.recall,
         history=[list(entry) for entry in candidate.history[len(before.history) :]],
         seconds=candidate.seconds - before.seconds,
         a=candidate.answer.a,

@@ -26,6 +26,7 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.workers import Workers, starting
+from pglearn.threads import at_most
 
 TRIES = 3
 PART = 8  # steps that a worker takes before it is dealt again
@@ -82,7 +83,13 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
-    """A stint of some candidates, side by side, in whatever worker this is."""
+    """A stint of some candidates, side by side, in whatever worker this is: one of several, with a thread each."""
+    with at_most(1):
+        return run_here(task, handle, candidates, stint)
+
+
+def run_here(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
+    """The same where nothing else runs meanwhile: compiled loops may use all cores."""
     candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the round began
     with handle.undisturbed(), one_thread():
         return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
@@ -121,7 +128,7 @@ class Pool:
 
     def look_at(self, candidate: Candidate) -> Candidate:
         """Evaluate one candidate here and now, stopped or not."""
-        (candidate,) = run_task(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
+        (candidate,) = run_here(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
         return candidate
 
     def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Candidate]:
@@ -168,7 +175,7 @@ class Pool:
             executor = self._workers.executor()
             while broken is None and len(under_way) < at_once and (item := again.popleft() if again else work()):
                 if executor is None:
-                    yield from run_task(self._task, self._handle, *item)
+                    yield from run_here(self._task, self._handle, *item)
                     continue
                 try:
                     # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.

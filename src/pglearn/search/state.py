@@ -80,6 +80,7 @@ class State:
             "converged": np.array([c.converged for c in candidates]),
             "failure": np.array([c.failure or "" for c in candidates], dtype=str),
             "used": np.array([c.seconds for c in candidates]),
+            "recall": np.array([c.recall for c in candidates]),
             "history_sizes": np.array([len(c.history) for c in candidates]),
             "history_step": np.array([step for step, _, _ in history], dtype=np.int64),
             "history_loss": np.array([loss for _, loss, _ in history], dtype=np.float64),
@@ -113,6 +114,8 @@ class State:
                 str(arrays["failure"][id]) or None,
                 list(zip(steps[id].tolist(), losses[id].tolist(), accuracies[id].tolist(), strict=True)),
                 float(arrays["used"][id]),
+                float(arrays["recall"][id]),
+                vectors["anchor"][id] if len(vectors["anchor"][id]) else None,
             )
             for id in range(len(arrays["k"]))
         ]
@@ -125,4 +128,4 @@ def _parts(joined: Array, sizes: Array) -> Sequence[Array]:
     return np.split(joined, np.cumsum(sizes)[:-1])
 
 
-_VECTORS = ("a", "dg_da", "best")
+_VECTORS = ("a", "dg_da", "best", "anchor")

@@ -1,0 +1,56 @@
+"""Threads inside one evaluation: compiled loops leave the GIL alone, so plain threads share the rows among them.
+
+A part never writes where another does and sums nothing with it, so the result does not depend on how many there are. A
+search that runs several candidates at a time leaves one thread to each (`pglearn.search.pool`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import joblib
+
+PARTS_PER_THREAD = 4  # so that one who is given the harder rows is not waited for
+
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+def threads() -> int:
+    """How many this evaluation may use: as many as there are cores, or OMP_NUM_THREADS, or what it was limited to."""
+    if (limit := _limit.get()) is not None:
+        return limit
+    cores, asked = int(joblib.cpu_count()), os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores, int(asked))) if asked.isdecimal() else cores
+
+
+@contextmanager
+def at_most(n: int) -> Iterator[None]:
+    """No more than n threads within."""
+    token = _limit.set(n)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def in_parts(call: Callable[[int, int], Any], n: int) -> list[Any]:
+    """What `call(start, stop)` returns for parts that cover range(n), on all threads there are, in order."""
+    workers = min(threads(), n)
+    if workers <= 1:
+        return [call(0, n)]
+    ends = [n * part // (workers * PARTS_PER_THREAD) for part in range(workers * PARTS_PER_THREAD + 1)]
+    return each(lambda part: call(ends[part], ends[part + 1]), len(ends) - 1)
+
+
+def each(call: Callable[[int], Any], n: int) -> list[Any]:
+    """What `call(0)` … `call(n − 1)` return, on all threads there are."""
+    workers = min(threads(), n)
+    if workers <= 1:
+        return [call(at) for at in range(n)]
+    with ThreadPoolExecutor(workers) as executor:
+        return list(executor.map(call, range(n)))

@@ -1,0 +1,110 @@
+"""Large tables: searched on a sample of their rows, answered on all of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pglearn import PGLearnClassifier
+from pglearn.estimators import sample
+from pglearn.estimators.sample import searched_rows
+from pglearn.problem import Problem
+from pglearn.progress import progress_bar
+
+N, LABELLED = 900, 40
+
+
+def sheets(n=N, seed=0):
+    """Two bent lines in the plane and three features of noise."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    angle = rng.uniform(0, np.pi, n)
+    X = np.column_stack([np.cos(angle) + y, np.sin(angle) * (1 - 2 * y) + 0.4 * y])
+    return np.hstack([X + 0.05 * rng.normal(size=(n, 2)), 0.3 * rng.normal(size=(n, 3))]).astype(np.float32), y
+
+
+def hidden(y):
+    return np.where(np.arange(len(y)) < LABELLED, y, -1)
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(sample, "ALL_UP_TO", 400)
+    monkeypatch.setattr(sample, "SEARCHED_ROWS", 200)
+    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 600)
+
+
+def model(**options):
+    return PGLearnClassifier(**{"budget": 2, "n_candidates": 4, "random_state": 0, "engine": "cpu", **options})
+
+
+def test_all_labels_and_a_sample_of_the_others_are_searched():
+    labelled = np.array([3, 70_000])
+    rows = searched_rows(100_000, labelled, seed=0)
+    assert len(rows) == sample.SEARCHED_ROWS + 2
+    assert set(labelled) <= set(rows)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows, searched_rows(100_000, labelled, seed=0))
+    assert searched_rows(sample.ALL_UP_TO + 2, labelled[:1], seed=0) is not None
+    assert searched_rows(sample.ALL_UP_TO + 1, labelled[:1], seed=0) is None
+
+
+def test_a_problem_among_some_rows_has_the_same_labels_and_folds():
+    X, y = sheets()
+    problem = Problem.of(X, hidden(y))
+    rows = np.append(np.arange(LABELLED), [100, 500, 899])
+    part = problem.among(rows)
+    np.testing.assert_array_equal(part.X, X[rows])
+    np.testing.assert_array_equal(rows[part.labelled], problem.labelled)
+    np.testing.assert_array_equal(part.codes, problem.codes)
+    np.testing.assert_array_equal(part.fold, problem.fold)
+
+
+def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_limits):
+    X, y = sheets()
+    heard = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # being large is no reason to warn
+        fitted = model().fit(X, hidden(y), listeners=(heard.append,))
+    assert (heard[0]["points"], heard[0]["searched"], heard[0]["neighbors"]) == (N, 240, "exact")
+    assert fitted.transduction_.shape == (N,)
+    assert (fitted.transduction_ == y).mean() > 0.95
+    assert fitted.graph_.shape == (N, N)
+    assert fitted.neighbors_ == "approximate"
+    selected = fitted.search_results_["selected"]
+    built = [event for event in heard if event["event"] == "member_graph_built"]
+    told = {event["candidate"]: event["recall"] for event in built}
+    assert told == dict(zip(np.flatnonzero(selected).tolist(), fitted.search_results_["recall"][selected], strict=True))
+    assert (fitted.search_results_["recall"][selected] > 0.95).all()
+    assert [event["number"] for event in heard] == list(range(len(heard)))
+    assert heard[-1]["event"] == "answer_ended"
+    assert (fitted.predict(X[:20]) == fitted.transduction_[:20]).mean() > 0.9
+    assert fitted._answer.X.dtype == np.float32
+
+
+def test_the_answer_is_exact_if_that_is_asked_for(small_limits):
+    X, y = sheets()
+    fitted = model(neighbors="exact").fit(X, hidden(y))
+    assert fitted.neighbors_ == "exact"
+    assert (fitted.search_results_["recall"] == 1).all()
+
+
+def test_a_graph_of_a_member_that_lacks_neighbours_is_warned_of(small_limits, monkeypatch):
+    monkeypatch.setattr("pglearn.graph.descent.TREES", 1)
+    monkeypatch.setattr("pglearn.graph.descent.MOST_ROUNDS", 0)
+    X, y = sheets(3000)
+    with pytest.warns(UserWarning, match=r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "):
+        model(basis="raw").fit(X, hidden(y))
+
+
+def test_the_progress_bar_shows_the_answer_after_the_search(small_limits):
+    X, y = sheets()
+    console = Console(record=True, width=120, force_terminal=True)
+    with progress_bar(console) as listeners:
+        model().fit(X, hidden(y), listeners=listeners)
+    shown = console.export_text()
+    assert "240 of 900 rows" in shown
+    assert "labels of all rows · graph 2/2" in shown
