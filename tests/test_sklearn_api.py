@@ -232,6 +232,7 @@ def test_search_results_have_a_row_per_configuration(fitted):
         "accuracy",
         "converged",
         "failure",
+        "recall",
         "selected",
         "weight",
     ]

@@ -13,6 +13,7 @@ from tests.problems import points
 
 from pglearn.graph import weighted_graph
 from pglearn.propagation import LGC, compiled
+from pglearn.propagation.lgc import COARSE
 
 alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
 
@@ -80,9 +81,21 @@ def test_it_takes_the_steps_that_numpy_takes(tolerance, monkeypatch):
     monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
     found = solved(graph, B, tolerance=tolerance)
     assert found.converged
-    assert abs(found.iterations - expected.iterations) <= 1
+    # Corrections in float32 begin anew, which costs some; in float64 it is step by step the same.
+    assert abs(found.iterations - expected.iterations) <= (1 if tolerance < COARSE else 0.5 * expected.iterations)
     size = np.linalg.norm(B, axis=0)
     np.testing.assert_allclose(found.F / size, expected.F / size, rtol=0, atol=200 * tolerance)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
+def test_what_was_asked_for_is_reached_at_any_scale(scale, always_compiled):
+    graph, Y = graph_of(), np.eye(60)[:, :8]
+    alpha, tolerance = 0.99, 1e-9
+    solution = solved(graph, scale * Y, alpha, tolerance)
+    assert solution.converged
+    assert solution.F.dtype == (np.float32 if scale == 1 else np.float64), "what is beyond float32 is not kept in it"
+    expected = oracle.lgc(graph.P.toarray(), Y, alpha) / (1 - alpha)
+    np.testing.assert_allclose(solution.F / scale, expected, rtol=1e-6, atol=tolerance / (1 - alpha))
 
 
 def test_rows_that_no_label_reaches_get_exactly_nothing(always_compiled):

@@ -151,7 +151,7 @@ def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_p
     expected = PGLearnClassifier(**setting).fit(X, y)
     monkeypatch.setattr(
         "pglearn.estimators.pglearn.chosen_engine",
-        lambda name, loss, propagation, *_: Tells(loss, propagation, folder=str(tmp_path)),
+        lambda name, loss, propagation, *_, **__: Tells(loss, propagation, folder=str(tmp_path)),
     )
     heard, killed = [], set()
 

@@ -438,8 +438,10 @@ class PGLearnClassifier(TableClassifier):
 
     def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
-        if table.is_sampled or isinstance(searched, CPUEngine):
-            neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], is_sparse(table.X))
+        neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], is_sparse(table.X))
+        if isinstance(searched, CPUEngine):
+            return replace(searched, propagation=LGC(self.alpha), neighbours=neighbours)
+        if table.is_sampled:
             return CPUEngine(searched.loss, LGC(self.alpha), neighbours)
         return chosen_engine("torch", searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
 

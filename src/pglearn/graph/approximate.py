@@ -26,7 +26,7 @@ from pglearn.threads import in_parts
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
 GOOD_RECALL = 0.97  # of a new search, so that the metric may move a little
-EFFORTS = (1, 2, 3)
+EFFORTS = ((1, 12), (1, 24), (2, 48), (3, 72))  # times as many near points, and how many of them are tried
 SPARE = 20  # near points that are kept beside k neighbours, or k if that is more
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 KEPT_BYTES = 256 << 20
@@ -121,11 +121,11 @@ def pool_of(view: Problem, anchor: Array, k: int) -> Array:
 
 
 def _searched(Z: Array, k: int, recall: float = GOOD_RECALL) -> Array:
-    """Near points of which the k nearest are nearly all exact. Where that is hard, twice and three times as many."""
-    from pglearn.graph.descent import TRIED, near_points
+    """Near points of which the k nearest are nearly all exact, with as little effort as that takes."""
+    from pglearn.graph.descent import near_points
 
-    for effort in EFFORTS:
-        near = near_points(Z, min(effort * max(2 * k, k + SPARE), len(Z) - 1), tried=effort * TRIED)
+    for times, tried in EFFORTS:
+        near = near_points(Z, min(times * max(2 * k, k + SPARE), len(Z) - 1), tried=tried)
         if sampled_recall(Z, nearest_in(near, Z, k)) >= recall:
             break
     return near

@@ -17,11 +17,11 @@ from pglearn.problem import Array
 from pglearn.threads import each, in_parts
 
 TREES, LEAF = 6, 128
-MOST_ROUNDS, TRIED = 8, 24
+MOST_ROUNDS = 8
 ENOUGH = 0.01  # changed entries of the tried ones, below which another round is not worth it
 
 
-def near_points(Z: Array, m: int, seed: int = 0, tried: int = TRIED) -> Array:
+def near_points(Z: Array, m: int, seed: int = 0, tried: int = 24) -> Array:
     """m points near each row of Z, itself excluded, nearest first; distances are compared in float32.
 
     In a round the neighbours of the `tried` nearest are looked at, and of as many that have the point among theirs:

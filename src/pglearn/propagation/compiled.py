@@ -1,6 +1,7 @@
 """The passes of conjugate gradients over a block of columns, each reading every number once.
 
-Columns lie side by side in a row, so that an edge fetches one stretch of memory for all of them.
+Columns lie side by side in a row, so that an edge fetches one stretch of memory for all of them. What is summed over a
+row's edges is in the precision of the columns; what is summed over rows, in float64.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pglearn.compiled import compiled
 def product(indptr, indices, data, mu, direction, result, curvature):
     """result = (I − μP) direction, and ⟨direction, result⟩ per column."""
     n, columns = direction.shape
-    row = np.empty(columns)
+    row = np.empty(columns, dtype=direction.dtype)
     curvature[:] = 0
     for i in range(n):
         row[:] = 0
@@ -25,7 +26,7 @@ def product(indptr, indices, data, mu, direction, result, curvature):
         for c in range(columns):
             value = direction[i, c] - mu * row[c]
             result[i, c] = value
-            curvature[c] += direction[i, c] * value
+            curvature[c] += np.float64(direction[i, c]) * np.float64(value)
 
 
 @compiled
@@ -37,7 +38,7 @@ def reduced(R, product, step, rho):
         for c in range(columns):
             value = R[i, c] - step[c] * product[i, c]
             R[i, c] = value
-            rho[c] += value * value
+            rho[c] += np.float64(value) * np.float64(value)
 
 
 @compiled

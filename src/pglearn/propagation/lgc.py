@@ -32,7 +32,10 @@ FINEST = 1e-14  # tolerance that rounding allows
 BATCH = 64  # right-hand sides that conjugate gradients move together
 COMPILED_BATCH = 16  # right-hand sides that fit the cache with their neighbours
 WIDE_UP_TO = 300_000  # points; beyond, half a batch, for memory
-COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32
+COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
+BEYOND_FLOAT32 = 1e25  # right-hand sides whose solutions may be
+FLOAT32_GOAL = 3e-5  # residual that float32 surely reaches, as a share of the first
+MOST_REFINEMENTS = 6
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
 
 
@@ -181,7 +184,8 @@ def compiled_conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, in
     (rows, P), mu = system.graph.in_order, system.lgc.alpha
     n, columns = B.shape
     width = min(COMPILED_BATCH if n <= WIDE_UP_TO else COMPILED_BATCH // 2, -(-columns // 2))  # at least two batches
-    is_coarse = system.lgc.tolerance >= COARSE
+    is_coarse = system.lgc.tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
+    coarse = P.astype(np.float32) if is_coarse else P
     F = np.empty(B.shape, dtype=np.float32 if is_coarse else np.float64)
 
     def solve(number: int) -> tuple[int, float, float]:
@@ -189,14 +193,48 @@ def compiled_conjugate_gradients(system: LGCSystem, B: Array) -> tuple[Array, in
         part = B[:, batch]
         b = np.ascontiguousarray(_dense(part)[rows], dtype=np.float64)
         goal, scale = _goal(system, b), _norms(b)
-        passes = CompiledPasses(P, mu, b)
-        solved, iterations = _conjugate_gradients(passes, goal)
-        F[rows, batch] = solved
-        error = passes.left_of(b)
+        F[rows, batch], error, iterations = _refined(P, coarse, mu, b, goal) if is_coarse else _at_once(P, mu, b, goal)
         return iterations, float((error / np.where(scale > 0, scale, 1)).max()), float(error.max())
 
     iterations, relative, absolute = zip(*each(solve, -(-columns // width)), strict=True)
     return F, max(iterations), float(np.max(relative)), float(np.max(absolute))  # NaN if any is
+
+
+def _at_once(P: sparse.csr_matrix, mu: float, B: Array, goal: Array) -> tuple[Array, Array, int]:
+    """F, what is left of B per column, and the products with P."""
+    passes = CompiledPasses(P, mu, B)
+    F, iterations = _conjugate_gradients(passes, goal)
+    return F, _norms(_left(P, mu, B, F)), iterations
+
+
+def _refined(
+    P: sparse.csr_matrix, coarse: sparse.csr_matrix, mu: float, B: Array, goal: Array
+) -> tuple[Array, Array, int]:
+    """The same by corrections in float32, half the memory to go through, to what is left in float64."""
+    F, left, products = np.zeros_like(B), B, 0
+    error = _norms(B)
+    for _ in range(MOST_REFINEMENTS):
+        if not (active := error > goal).any():
+            break
+        scale = np.where(error > 0, error, 1)
+        within = np.where(active, np.maximum(0.5 * goal / scale, FLOAT32_GOAL), np.inf)
+        correction, iterations = _conjugate_gradients(
+            CompiledPasses(coarse, mu, (left / scale).astype(np.float32)), within
+        )
+        F += scale * correction
+        left = _left(P, mu, B, F)
+        error = _norms(left)
+        products += iterations
+    return F, error, products
+
+
+def _left(P: sparse.csr_matrix, mu: float, B: Array, F: Array) -> Array:
+    """B − MF."""
+    from pglearn.propagation import compiled
+
+    product = np.empty_like(B)
+    compiled.product(P.indptr, P.indices, P.data, mu, F, product, np.empty(B.shape[1]))
+    return np.subtract(B, product, out=product)
 
 
 class Passes(Protocol):
@@ -264,10 +302,10 @@ class CompiledPasses:
         from pglearn.propagation import compiled
 
         self._compiled = compiled
-        self._P, self._mu = P, mu
+        self._P, self._mu = P, B.dtype.type(mu)
         self.F, self._R = np.zeros_like(B), B.copy()
         self._direction, self._product = B.copy(), np.empty_like(B)
-        self.rho: Array = np.einsum("nc,nc->c", B, B)
+        self.rho: Array = np.einsum("nc,nc->c", B, B, dtype=np.float64)
 
     def product(self) -> Array:
         curvature, P = np.empty_like(self.rho), self._P
@@ -276,18 +314,12 @@ class CompiledPasses:
 
     def reduce(self, step: Array) -> Array:
         rho = np.empty_like(self.rho)
-        self._compiled.reduced(self._R, self._product, step, rho)
+        self._compiled.reduced(self._R, self._product, step.astype(self._R.dtype, copy=False), rho)
         return rho
 
     def move(self, step: Array, turn: Array) -> None:
+        step, turn = (factor.astype(self._R.dtype, copy=False) for factor in (step, turn))
         self._compiled.moved(self.F, self._direction, self._R, step, turn)
-
-    def left_of(self, B: Array) -> Array:
-        """‖B − MF‖ per column, for what F is now. The work space is used up."""
-        P = self._P
-        self._compiled.product(P.indptr, P.indices, P.data, self._mu, self.F, self._product, np.empty_like(self.rho))
-        np.subtract(B, self._product, out=self._product)
-        return _norms(self._product)
 
 
 def _dense(B: Any) -> Array:
