@@ -1,7 +1,7 @@
 """Which rows a search looks at: of a large table, all that are labelled and a sample of the others.
 
 What the search learns, the weights of the features and k, is judged on the labelled rows; the others lay the paths
-between them, and five thousand lay enough of them (docs/scaling.md has the measurements). The answer is on all rows.
+between them. The answer is on all rows. bench/sampled.py is there to measure whether the size is right.
 """
 
 from __future__ import annotations
