@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache, partial
 from typing import Any
 
 import joblib
+import numpy as np
 
 PARTS_PER_THREAD = 4  # so that one who is given the harder rows is not waited for
+MOST_SUMS, ROWS_PER_SUM = 16, 4_096
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -47,10 +50,32 @@ def in_parts(call: Callable[[int, int], Any], n: int) -> list[Any]:
     return each(lambda part: call(ends[part], ends[part + 1]), len(ends) - 1)
 
 
+def summed(call: Callable[[int, int, Any], Any], n: int, width: int) -> np.ndarray:
+    """The sum of what `call(start, stop, sums)` writes to `width` sums of its own for each part of range(n).
+
+    The parts depend on n alone, so that it rounds alike whatever the number of threads.
+    """
+    parts = min(MOST_SUMS, 1 + n // ROWS_PER_SUM)
+    ends = [n * part // parts for part in range(parts + 1)]
+    sums = np.zeros((parts, width))
+    each(lambda part: call(ends[part], ends[part + 1], sums[part]), parts)
+    return np.asarray(sums.sum(axis=0))
+
+
 def each(call: Callable[[int], Any], n: int) -> list[Any]:
-    """What `call(0)` … `call(n − 1)` return, on all threads there are."""
+    """What `call(0)` … `call(n − 1)` return, on all threads there are. A call has one thread to itself."""
     workers = min(threads(), n)
     if workers <= 1:
         return [call(at) for at in range(n)]
-    with ThreadPoolExecutor(workers) as executor:
-        return list(executor.map(call, range(n)))
+    return list(_executor(workers, os.getpid()).map(partial(_alone, call), range(n)))
+
+
+def _alone(call: Callable[[int], Any], at: int) -> Any:
+    with at_most(1):
+        return call(at)
+
+
+@lru_cache(maxsize=4)
+def _executor(workers: int, process: int) -> ThreadPoolExecutor:
+    """Threads are kept: a solve asks for them some thousand times. A forked process has none of its parent's."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="pglearn")

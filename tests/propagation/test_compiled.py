@@ -13,7 +13,8 @@ from tests.problems import points
 
 from pglearn.graph import weighted_graph
 from pglearn.propagation import LGC, compiled
-from pglearn.propagation.lgc import COARSE
+from pglearn.propagation.conjugate import COARSE
+from pglearn.threads import at_most
 
 alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
 
@@ -51,16 +52,16 @@ def test_each_pass_is_its_equation(columns):
     P, mu = graph.P, 0.99
     M = np.eye(60) - mu * P.toarray()
     product, sums = np.empty_like(R), np.empty(columns)
-    compiled.product(P.indptr, P.indices, P.data, mu, direction, product, sums)
+    compiled.product(0, 60, P.indptr, P.indices, P.data, mu, direction, product, sums)
     np.testing.assert_allclose(product, M @ direction, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(sums, np.einsum("nc,nc->c", direction, M @ direction), rtol=1e-12)
     step, turn = rng.normal(size=(2, columns))
     rest = R.copy()
-    compiled.reduced(rest, product, step, sums)
+    compiled.reduced(0, 60, rest, product, step, sums)
     np.testing.assert_allclose(rest, R - step * product, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(sums, (rest**2).sum(axis=0), rtol=1e-12)
     moved, turned = F.copy(), direction.copy()
-    compiled.moved(moved, turned, rest, step, turn)
+    compiled.moved(0, 60, moved, turned, rest, step, turn)
     np.testing.assert_allclose(moved, F + step * direction, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(turned, rest + turn * direction, rtol=1e-12, atol=1e-14)
 
@@ -125,7 +126,7 @@ COUNTED = """
 import numpy as np
 from pglearn.propagation import compiled
 step, block = np.zeros(3), np.zeros((5, 3))
-compiled.reduced(block, block.copy(), step, step.copy())
+compiled.reduced(0, 5, block, block.copy(), step, step.copy())
 stats = compiled.reduced.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
@@ -166,3 +167,18 @@ def test_import_loads_neither_numba_nor_pynndescent():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("shared_from", [0, 10**6], ids=["rows are shared", "batches are shared"])
+@pytest.mark.parametrize("tolerance", [1e-8, 1e-12])
+def test_the_number_of_threads_does_not_change_a_bit(shared_from, tolerance, always_compiled, monkeypatch):
+    monkeypatch.setattr("pglearn.propagation.conjugate.MANY_ROWS", shared_from)
+    monkeypatch.setattr("pglearn.threads.ROWS_PER_SUM", 30)
+    graph, B = graph_of(300), np.eye(300)[:, :80]
+    found = []
+    for threads in (1, 3):
+        with at_most(threads):
+            found.append(solved(graph, B, tolerance=tolerance))
+    assert found[0].converged
+    np.testing.assert_array_equal(found[0].F, found[1].F)
+    assert found[0].residual == found[1].residual

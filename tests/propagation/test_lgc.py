@@ -14,7 +14,8 @@ from pglearn.errors import InputError
 from pglearn.graph import weighted_graph
 from pglearn.propagation import LGC, PROPAGATIONS
 from pglearn.propagation import lgc as module
-from pglearn.propagation.lgc import BATCH, SOLVERS
+from pglearn.propagation.conjugate import BATCH
+from pglearn.propagation.lgc import SOLVERS
 
 ALL_SOLVERS = ["auto", *SOLVERS]
 solvers = pytest.mark.parametrize("solver", ALL_SOLVERS)

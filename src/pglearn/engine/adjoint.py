@@ -25,9 +25,8 @@ from pglearn.compiled import is_large
 from pglearn.graph import Edges, Graph
 from pglearn.graph.weights import blocks
 from pglearn.problem import Array, Problem
-from pglearn.threads import each, in_parts
+from pglearn.threads import in_parts, summed
 
-PARTS = 8  # of the points, each with sums of its own
 COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
 
 
@@ -82,11 +81,8 @@ def contracted(problem: Problem, graph: Graph, B: Array) -> Array:
     if is_large(edges.n):
         from pglearn.engine import compiled
 
-        ends = np.linspace(0, edges.n, PARTS + 1).astype(int)
-        sums = np.zeros((PARTS, X.shape[1]))  # as many whatever the number of threads: they round alike
         given = graph.in_order[0], edges.indptr, edges.indices, edges.order, X, B
-        each(lambda part: compiled.contracted(ends[part], ends[part + 1], *given, sums[part]), PARTS)
-        return np.asarray(sums.sum(axis=0))
+        return summed(lambda start, stop, sums: compiled.contracted(start, stop, *given, sums), edges.n, X.shape[1])
     return _contracted_without_differences(X, problem.centre, edges, B)
 
 

@@ -1,7 +1,8 @@
-"""The passes of conjugate gradients over a block of columns, each reading every number once.
+"""The passes of conjugate gradients over some rows of a block of columns, each reading every number once.
 
 Columns lie side by side in a row, so that an edge fetches one stretch of memory for all of them. What is summed over a
-row's edges is in the precision of the columns; what is summed over rows, in float64.
+row's edges is in the precision of the columns; what is summed over rows, in float64, and written down at the end:
+threads that write side by side wait for each other.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from pglearn.compiled import compiled
 
 
 @compiled
-def product(indptr, indices, data, mu, direction, result, curvature):
+def product(start, stop, indptr, indices, data, mu, direction, result, curvature):
     """result = (I − μP) direction, and ⟨direction, result⟩ per column."""
-    n, columns = direction.shape
+    columns = direction.shape[1]
     row = np.empty(columns, dtype=direction.dtype)
-    curvature[:] = 0
-    for i in range(n):
+    sums = np.zeros(columns)
+    for i in range(start, stop):
         row[:] = 0
         for at in range(indptr[i], indptr[i + 1]):
             neighbour, w = direction[indices[at]], data[at]
@@ -26,26 +27,28 @@ def product(indptr, indices, data, mu, direction, result, curvature):
         for c in range(columns):
             value = direction[i, c] - mu * row[c]
             result[i, c] = value
-            curvature[c] += np.float64(direction[i, c]) * np.float64(value)
+            sums[c] += np.float64(direction[i, c]) * np.float64(value)
+    curvature[:] = sums
 
 
 @compiled
-def reduced(R, product, step, rho):
+def reduced(start, stop, R, product, step, rho):
     """R −= step · product, and ‖R‖² per column."""
-    n, columns = R.shape
-    rho[:] = 0
-    for i in range(n):
+    columns = R.shape[1]
+    sums = np.zeros(columns)
+    for i in range(start, stop):
         for c in range(columns):
             value = R[i, c] - step[c] * product[i, c]
             R[i, c] = value
-            rho[c] += np.float64(value) * np.float64(value)
+            sums[c] += np.float64(value) * np.float64(value)
+    rho[:] = sums
 
 
 @compiled
-def moved(F, direction, R, step, turn):
+def moved(start, stop, F, direction, R, step, turn):
     """F += step · direction, then direction = R + turn · direction."""
-    n, columns = F.shape
-    for i in range(n):
+    columns = F.shape[1]
+    for i in range(start, stop):
         for c in range(columns):
             d = direction[i, c]
             F[i, c] += step[c] * d
