@@ -32,6 +32,28 @@ def product(start, stop, indptr, indices, data, mu, direction, result, curvature
 
 
 @compiled
+def left(start, stop, indptr, indices, data, mu, b_indptr, b_columns, b_data, F, R, rho):
+    """R = B − (I − μP) F, from numbers in float64, and ‖R‖² per column."""
+    columns = F.shape[1]
+    row = np.empty(columns)
+    sums = np.zeros(columns)
+    for i in range(start, stop):
+        row[:] = 0
+        for at in range(indptr[i], indptr[i + 1]):
+            neighbour, w = F[indices[at]], data[at]
+            for c in range(columns):
+                row[c] += w * neighbour[c]
+        for c in range(columns):
+            row[c] = mu * row[c] - F[i, c]
+        for at in range(b_indptr[i], b_indptr[i + 1]):
+            row[b_columns[at]] += b_data[at]
+        for c in range(columns):
+            R[i, c] = row[c]
+            sums[c] += row[c] * row[c]
+    rho[:] = sums
+
+
+@compiled
 def reduced(start, stop, R, product, step, rho):
     """R −= step · product, and ‖R‖² per column."""
     columns = R.shape[1]

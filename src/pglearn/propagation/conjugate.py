@@ -21,7 +21,7 @@ from pglearn.problem import Array
 from pglearn.threads import each, in_parts, summed, threads
 
 BATCH = 64  # right-hand sides that move together
-MOST_NUMBERS = 1 << 24  # in a batch: beyond 250,000 points batches are narrower, for memory
+MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower, for memory
 MANY_ROWS = 1 << 17  # points from which threads share the rows of a batch, instead of taking a batch each
 ROWS_WORTH_SHARING = 20_000  # points from which they do so if there are too few columns for a batch each
 COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
@@ -37,8 +37,9 @@ def conjugate_gradients(P: sparse.csr_matrix, mu: float, tolerance: float, B: Ar
     for start in range(0, B.shape[1], BATCH):
         batch = slice(start, start + BATCH)
         b = np.ascontiguousarray(B[:, batch], dtype=np.float64)
-        F[:, batch], iterations = _iterated(NumPyPasses(P, mu, b), goal_of(tolerance, b))
-        products = max(products, iterations)
+        passes = NumPyPasses(P, mu, b)
+        products = max(products, _iterated(passes, goal_of(tolerance, b)))
+        F[:, batch] = passes.F
     return F, products
 
 
@@ -55,15 +56,18 @@ def compiled_conjugate_gradients(
     at_once = columns if shares_rows else max(BATCH // 4, -(-columns // threads()))
     width = min(BATCH, max(BATCH // 4, MOST_NUMBERS // n), at_once)
     is_coarse = tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
-    coarse = P.astype(np.float32) if is_coarse else P
-    F = np.empty(B.shape, dtype=np.float32 if is_coarse else np.float64)
+    working = P.astype(np.float32) if is_coarse else P
+    F = np.empty(B.shape, dtype=working.dtype)
 
     def solve(number: int) -> tuple[int, float, float]:
         batch = slice(number * width, (number + 1) * width)
-        b = np.ascontiguousarray(dense(B[:, batch])[rows], dtype=np.float64)
-        goal, scale = goal_of(tolerance, b), norms(b)
-        F[rows, batch], error, iterations = _refined(P, coarse, mu, b, goal) if is_coarse else _at_once(P, mu, b, goal)
-        return iterations, float((error / np.where(scale > 0, scale, 1)).max()), float(error.max())
+        b = sparse.csr_matrix(B[:, batch])[rows]
+        scale = _norms_of_sparse(b)
+        b.data /= scale[b.indices]  # what is left of it squares to nothing that float32 does not hold
+        solution, error, iterations = _refined(P, working, mu, b, 0.5 * tolerance)
+        solution *= scale
+        F[rows, batch] = solution
+        return iterations, float(error.max()), float((error * scale).max())
 
     batches = -(-columns // width)
     solved = [solve(number) for number in range(batches)] if shares_rows else each(solve, batches)
@@ -71,35 +75,27 @@ def compiled_conjugate_gradients(
     return F, max(iterations), float(np.max(relative)), float(np.max(absolute))  # NaN if any is
 
 
-def _at_once(P: sparse.csr_matrix, mu: float, B: Array, goal: Array) -> tuple[Array, Array, int]:
-    """F, what is left of B per column, and the products with P."""
-    F, iterations = _iterated(CompiledPasses(P, mu, B), goal)
-    return F, norms(_left(P, mu, B, F)), iterations
-
-
 def _refined(
-    P: sparse.csr_matrix, coarse: sparse.csr_matrix, mu: float, B: Array, goal: Array
+    P: sparse.csr_matrix, working: sparse.csr_matrix, mu: float, B: sparse.csr_matrix, goal: float
 ) -> tuple[Array, Array, int]:
-    """The same by corrections in float32, half the memory to go through, to what is left in float64."""
-    F, left, products = np.zeros_like(B), B, 0
-    error = norms(B)
-    for _ in range(MOST_REFINEMENTS):
-        if not (active := error > goal).any():
+    """F for columns of norm 1, ‖R‖ per column, and the products with P.
+
+    In float32, half the memory to go through, R drifts from what is left of B: every few digits it is computed anew, in
+    float64, and the iterations begin again from there.
+    """
+    is_coarse = working.dtype == np.float32
+    F, products = np.zeros(B.shape), 0
+    passes = CompiledPasses(working, mu, B.shape)
+    error = passes.renew(P, B, F)
+    for _ in range(MOST_REFINEMENTS if is_coarse else 1):
+        if not (error > goal).any():
             break
-        scale = np.where(error > 0, error, 1)
-        within = np.where(active, np.maximum(0.5 * goal / scale, FLOAT32_GOAL), np.inf)
-        correction, iterations = _iterated(CompiledPasses(coarse, mu, (left / scale).astype(np.float32)), within)
-        F += scale * correction
-        left = _left(P, mu, B, F)
-        error = norms(left)
-        products += iterations
+        products += _iterated(
+            passes, np.maximum(goal, FLOAT32_GOAL * error) if is_coarse else np.full_like(error, goal)
+        )
+        F += passes.F
+        error = passes.renew(P, B, F)
     return F, error, products
-
-
-def _left(P: sparse.csr_matrix, mu: float, B: Array, F: Array) -> Array:
-    """B − MF."""
-    product, _ = _multiplied(P, mu, F, np.empty_like(F))
-    return np.subtract(B, product, out=product)
 
 
 class Passes(Protocol):
@@ -122,8 +118,8 @@ class Passes(Protocol):
         ...
 
 
-def _iterated(passes: Passes, goal: Array) -> tuple[Array, int]:
-    """A batch of columns until all of them are within their goals: F, and how many products with P it took."""
+def _iterated(passes: Passes, goal: Array) -> int:
+    """Move a batch of columns until all of them are within their goals; how many products with P it took."""
     rho = passes.rho
     iterations, most = 0, 10 * len(passes.F)
     while (active := np.sqrt(rho) > goal).any() and iterations < most:
@@ -133,7 +129,7 @@ def _iterated(passes: Passes, goal: Array) -> tuple[Array, int]:
         previous, rho = rho, passes.reduce(step)
         passes.move(step, np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0)))
         iterations += 1
-    return passes.F, iterations
+    return iterations
 
 
 class NumPyPasses:
@@ -163,35 +159,35 @@ class NumPyPasses:
 class CompiledPasses:
     """For large ones: every pass reads each number once."""
 
-    def __init__(self, P: sparse.csr_matrix, mu: float, B: Array) -> None:
+    def __init__(self, P: sparse.csr_matrix, mu: float, shape: tuple[int, int]) -> None:
         from pglearn.propagation import compiled
 
         self._compiled = compiled
-        self._P, self._mu = P, B.dtype.type(mu)
-        self.F, self._R = np.zeros_like(B), B.copy()
-        self._direction, self._product = B.copy(), np.empty_like(B)
-        self.rho: Array = np.einsum("nc,nc->c", B, B, dtype=np.float64)
+        self._P, self._mu = P, mu
+        self.F, self._R, self._direction, self._product = (np.zeros(shape, dtype=P.dtype) for _ in range(4))
+        self.rho: Array = np.zeros(shape[1])
+
+    def renew(self, P: sparse.csr_matrix, B: sparse.csr_matrix, F: Array) -> Array:
+        """Begin at F: R is what it leaves of B under this P. ‖R‖ per column."""
+        given = P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
+        self.rho = summed(lambda start, stop, rho: self._compiled.left(start, stop, *given, rho), *F.shape)
+        self._direction[:] = self._R
+        self.F[:] = 0
+        return np.asarray(np.sqrt(self.rho))
 
     def product(self) -> Array:
-        _, curvature = _multiplied(self._P, self._mu, self._direction, self._product)
-        return curvature
+        P = self._P
+        given = P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
+        return summed(lambda start, stop, sums: self._compiled.product(start, stop, *given, sums), *self.F.shape)
 
     def reduce(self, step: Array) -> Array:
         given = self._R, self._product, step.astype(self._R.dtype, copy=False)
-        return summed(lambda start, stop, rho: self._compiled.reduced(start, stop, *given, rho), *self._R.shape)
+        return summed(lambda start, stop, rho: self._compiled.reduced(start, stop, *given, rho), *self.F.shape)
 
     def move(self, step: Array, turn: Array) -> None:
         step, turn = (factor.astype(self._R.dtype, copy=False) for factor in (step, turn))
         given = self.F, self._direction, self._R, step, turn
         in_parts(lambda start, stop: self._compiled.moved(start, stop, *given), len(self.F))
-
-
-def _multiplied(P: sparse.csr_matrix, mu: float, U: Array, result: Array) -> tuple[Array, Array]:
-    """(I − μP) U, written to `result`, and its inner product with U per column."""
-    from pglearn.propagation import compiled
-
-    given = P.indptr, P.indices, P.data, mu, U, result
-    return result, summed(lambda start, stop, sums: compiled.product(start, stop, *given, sums), *U.shape)
 
 
 def dense(B: Any) -> Array:
@@ -204,6 +200,14 @@ def norms(B: Array) -> Array:
     peak = np.abs(B).max(axis=0, initial=0)
     scaled = B / np.where(peak > 0, peak, 1)
     return np.asarray(peak * np.sqrt(np.einsum("nc,nc->c", scaled, scaled)))
+
+
+def _norms_of_sparse(B: sparse.csr_matrix) -> Array:
+    """The same, 1 for a column of zeros."""
+    peak = abs(B).max(axis=0).toarray().ravel()
+    peak[peak == 0] = 1
+    sums = np.bincount(B.indices, (B.data / peak[B.indices]) ** 2, B.shape[1])
+    return np.asarray(peak * np.sqrt(np.where(sums == 0, 1, sums)))
 
 
 def goal_of(tolerance: float, B: Array) -> Array:
