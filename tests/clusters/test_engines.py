@@ -178,6 +178,17 @@ def test_max_time_is_honoured_to_within_one_step(cluster):
     assert np.isfinite(result.ranked[0].loss)
 
 
+def test_a_stint_of_seconds_is_on_the_clock_of_the_worker(cluster):
+    """Three candidates on two workers: the one that waits for its turn has as much time as the others."""
+    step, seconds = 0.05, 0.5
+    with pool_of(Sleepy(step), workers_for(cluster, 2)) as pool:
+        back = list(pool.run(ones(3), Stint(seconds=seconds)))
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
+    for candidate in back:
+        assert 0.5 * seconds < candidate.seconds < seconds + step + 1.0  # some patience with a busy machine
+        assert 0.5 * seconds < candidate.steps * step + step
+
+
 def test_the_shell_runs_on_it(cluster, table):  # noqa: F811
     name = "spark" if is_spark(cluster) else cluster  # the application that there is
     _, output = fit(table, "--cluster", "serial")
