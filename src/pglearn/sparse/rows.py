@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from pglearn.compiled import is_large
 
@@ -50,9 +51,15 @@ def scaled_rows(X: sparse.csr_array, a: Array, centre: Array) -> sparse.csr_arra
     return times_columns(X, np.sqrt(a).astype(X.dtype, copy=False))
 
 
-def times_columns(X: sparse.csr_array, columns: Array) -> sparse.csr_array:
-    """Every column times its number."""
-    return sparse.csr_array((X.data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
+def times_columns(X: sparse.csr_array, columns: Array, data: Array | None = None) -> sparse.csr_array:
+    """Every column times its number, of X or with `data` in place of the non-zeros of X."""
+    data = X.data if data is None else data
+    return sparse.csr_array((data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def unit_rows(X: Any) -> Any:
+    """Every row, of a sparse table or an array, divided by its length; rows of zeros stay so."""
+    return normalize(X)
 
 
 def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = None) -> Array:
