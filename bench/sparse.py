@@ -36,15 +36,7 @@ from pglearn import PGLearnClassifier
 
 LABELS_PER_CLASS = 15
 SUBPACKAGES = ("integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "stats")
-MODULES = (
-    "cluster",
-    "decomposition",
-    "ensemble",
-    "linear_model",
-    "metrics",
-    "model_selection",
-    "neighbors",
-)
+MODULES = ("cluster", "decomposition", "ensemble", "linear_model", "metrics", "model_selection", "neighbors")
 LEAST_WORDS = 30
 
 Rows = tuple[Any, np.ndarray]  # X, y

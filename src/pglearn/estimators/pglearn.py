@@ -346,10 +346,8 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        is_exact = (
-            chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases)) == "exact"
-        )
-        nearest = k_nearest if is_exact else k_near
+        neighbours = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases))
+        nearest = k_nearest if neighbours == "exact" else k_near
         graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
