@@ -1,12 +1,17 @@
 """Accuracy and seconds on sparse tables, beside what one would try on text: linear models, naive Bayes, LabelSpreading.
 
-    python bench/sparse.py [--draws N] [--only TASK ...] [--methods METHOD ...] [--quick]
+    python bench/sparse.py [--rows N] [--draws N] [--only TASK ...] [--methods METHOD ...] [--quick]
+    python bench/sparse.py --neighbours N [N ...]
 
 Documents are made up, and the docstrings of installed packages: real text that needs no download. It is SciPy's, to be
 told apart by subpackage, and scikit-learn's; another version of them has other text. All are given as word counts
 and as TF-IDF. Categories are one-hot columns, many of which say nothing. Every class has 15 labels. The peers
 choose their setting by cross-validation on the labels they are shown (bench/peers.py); accuracy is on all other rows,
 the mean over the draws, and seconds are the median.
+
+``--neighbours`` times a search for 10 neighbours of each of so many rows instead, with 50 words of 200,000 each, as
+usual in text most of them common: exactly in the sparse rows, and approximately in 100 principal components, with the
+recall of these neighbours among those in the components.
 """
 
 from __future__ import annotations
@@ -30,9 +35,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
-from common import hidden, machine, print_columns
+from common import best_of, hidden, machine, print_columns
 from peers import ALPHAS, NEIGHBOURS, best_propagation, transduction, tuned
 from pglearn import PGLearnClassifier
+from pglearn.basis import bases_for
+from pglearn.graph import k_nearest
+from pglearn.graph.approximate import k_near, sampled_recall
+from pglearn.sparse import sparse_rows
 
 LABELS_PER_CLASS = 15
 SUBPACKAGES = ("integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "stats")
@@ -164,12 +173,27 @@ def measured(method: Any, task: Callable[[int, int], Rows], n: int, draws: int) 
     return f"{np.mean(accuracies):.3f}, {np.median(seconds):.1f} s"
 
 
+def neighbours(n: int) -> tuple[str, ...]:
+    """Seconds in sparse rows; of learning components, placing the rows in them and searching there; recall."""
+    rng = np.random.default_rng(0)
+    words = (200_000 ** rng.random((n, 50))).astype(int)  # as many of the 10 commonest as of the next 90
+    X = sparse_rows(sparse.csr_array((np.ones(50 * n), words.ravel(), np.arange(n + 1) * 50), shape=(n, 200_000)))
+    X = TfidfTransformer().fit_transform(X)
+    k_nearest(X[:5_000], 10)  # compilation
+    k_near(np.random.default_rng(0).normal(size=(5_000, 100)), 10)
+    exact, _ = best_of(1, lambda: k_nearest(X, 10))
+    placing, Z = best_of(1, lambda: bases_for(X, "pca")[0].of_table(X))
+    searching, found = best_of(1, lambda: k_near(Z, 10))
+    return f"{n:,}", f"{exact:.1f} s", f"{placing:.1f} s", f"{searching:.1f} s", f"{sampled_recall(Z, found):.3f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--neighbours", type=int, nargs="+", metavar="N")
     parser.add_argument("--data", help="not used: nothing is read but the source of installed packages")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
@@ -179,6 +203,10 @@ def main() -> None:
         TASKS["two packages, TF-IDF"] = partial(with_tf_idf, partial(real_text, ("joblib", "rich")))
         METHODS["pglearn"] = partial(ours, budget=1, n_candidates=5)
     print(machine())
+    if options.neighbours:
+        head = ("rows", "exact, sparse", "components", "approximate, in them", "recall")
+        print_columns([head, *(neighbours(n) for n in options.neighbours)])
+        return
     rows = [(task, *(measured(METHODS[method], TASKS[task], n, draws) for method in methods)) for task in tasks]
     print_columns([("table", *methods), *rows])
 

@@ -21,6 +21,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from pglearn.compiled import is_large
+from pglearn.threads import in_parts
 
 Array = npt.NDArray[Any]
 
@@ -72,8 +73,10 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
         from pglearn.sparse import compiled
 
         by_column = Z.tocsc()
+        asked = (queries.data, queries.indices, queries.indptr)
         index = (by_column.data, by_column.indices, by_column.indptr)
-        compiled.k_nearest(queries.data, queries.indices, queries.indptr, *index, squares, own, nearest)
+        rest = (*asked, *index, squares, own, nearest)
+        in_parts(lambda start, stop: compiled.k_nearest(start, stop, *rest), len(nearest))
         return nearest
     step = max(1, BLOCK // Z.shape[0])
     for start in range(0, len(nearest), step):
@@ -92,7 +95,8 @@ def squared_distances(U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Arr
     if is_large(V.shape[0]):
         from pglearn.sparse import compiled
 
-        compiled.squared_distances(U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
+        pairs = (U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
+        in_parts(lambda start, stop: compiled.squared_distances(start, stop, *pairs), len(i))
         return d2
     for part, difference in _differences(U, V, i, j):
         squares = np.square(difference.data, dtype=np.float64)
