@@ -82,9 +82,13 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
     for start in range(0, len(nearest), step):
         part = slice(start, start + step)
         order = squares - 2 * (queries[part] @ Z.T).toarray()
+        np.nan_to_num(order, copy=False, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         if own:  # NaN comes after everything else
             order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
-        few = np.sort(np.argpartition(order, k - 1, axis=1)[:, :k], axis=1)
+        farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
+        nearer, equal = order < farthest, order == farthest
+        kept = nearer | (equal & (equal.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+        few = kept.nonzero()[1].reshape(-1, k)  # of equals the first, whatever a partition makes of them
         nearest[part] = np.take_along_axis(few, np.take_along_axis(order, few, 1).argsort(1, kind="stable"), 1)
     return nearest
 
