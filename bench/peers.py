@@ -101,10 +101,10 @@ def label_propagation(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 def _over_affinities(models: list[Any], X: np.ndarray) -> Iterator[Propagate]:
     for features in raw_and_standardised(X):
         for W in affinities(features):
-            yield from (partial(_transduction, model, W) for model in models)
+            yield from (partial(transduction, model, W) for model in models)
 
 
-def _transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
+def transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
     # A copy, because scikit-learn divides it in place. Iterations over a full matrix are what takes the time here.
     model.set_params(kernel=lambda *_: W.copy(), max_iter=1000 if issparse(W) else 60)
     with warnings.catch_warnings():

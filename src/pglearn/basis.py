@@ -6,6 +6,7 @@
 | `pca`         | principal components v_jᵀx / √σ_j, σ_j their standard deviations: half-way to whitened  |
 | `shared`      | the features, each times the share of its variance that it has in common with others   |
 | `shared pca`  | principal components of those                                                          |
+| `unit pca`    | those of `pca`, every row divided by its length                                        |
 | `linear`      | what a ridge regression on the labels says of each class                               |
 
 A weight per principal component is a metric that no weight per feature can express, and half-whitening starts it where
@@ -16,27 +17,35 @@ a model gives it which has not seen its label, so that hiding the label remains 
 
 `raw` and `shared` of a sparse table are sparse, the others n × 100 numbers at most. Their axes have a number for each
 column that occurs in the sample (`linear`: in the labelled rows), and nothing is subtracted that would fill zeros.
+
+Of a sparse table with more than 2,000 columns (text) the search has `pca`, `unit pca` and `linear` alone. A weight for
+each of so many columns fits any labels, and says nothing of the other rows (docs/scaling.md has the measurements).
+`unit pca` compares rows by their directions, as is usual for text: what a document is about, not how much of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
 from pglearn.problem import Array, Points, column_medians
-from pglearn.sparse import is_sparse, scaled_rows, times_columns
+from pglearn.sparse import is_sparse, scaled_rows, times_columns, unit_rows
 
 MOST_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
 MOST_LABELS = 2_000  # for `linear`, which factors a matrix of that size
+MOST_SPARSE_COLUMNS = 2_000  # that have a weight each
 BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns have
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense."""
+    """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense.
+
+    With `unit` they are then divided by their length.
+    """
 
     name: str
     columns: Array
@@ -46,6 +55,7 @@ class Basis:
     """Positions of rows of the table that have coordinates of their own, and these."""
     used: Array | None = None
     """Positions of the columns that the axes are about, where that is not all of them."""
+    unit: bool = False
 
     def of_table(self, X: Points) -> Points:
         """The table that the basis was made for."""
@@ -60,10 +70,14 @@ class Basis:
         if not (self.columns == 1).all():
             X = times_columns(X, self.columns) if is_sparse(X) else X * self.columns.astype(X.dtype, copy=False)
         X = X if self.used is None else X[:, self.used]
-        return X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
+        Z = X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
+        return unit_rows(Z) if self.unit else Z
 
     def weights(self, a: Array) -> Array:
-        """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make."""
+        """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make.
+
+        With `unit` that is the metric among rows of length one.
+        """
         by_column = a if self.axes is None else a @ self.axes**2
         if self.used is not None:
             of_used, by_column = by_column, np.zeros(len(self.columns))
@@ -82,14 +96,25 @@ def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] 
     sample = _sample(X, seed)
     if basis == "pca":
         return [_pca("pca", sample, ones)]
+    bases = _of_many_columns(sample) if is_sparse(X) and X.shape[1] > MOST_SPARSE_COLUMNS else _of_columns(sample)
+    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
+    return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
+
+
+def _of_columns(sample: Points) -> list[Basis]:
+    ones = np.ones(sample.shape[1])
     bases = [Basis("raw", ones)]
-    if X.shape[1] > 1:
+    if sample.shape[1] > 1:
         bases.append(_pca("pca", sample, ones))
     shared = shared_variance(sample)
     if shared is not None:
         bases += [Basis("shared", shared), _pca("shared pca", sample, shared)]
-    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
-    return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
+    return bases
+
+
+def _of_many_columns(sample: Points) -> list[Basis]:
+    pca = _pca("pca", sample, np.ones(sample.shape[1]))
+    return [pca, replace(pca, name="unit pca", unit=True)] if pca.axes is not None else [replace(pca, name="raw")]
 
 
 def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:

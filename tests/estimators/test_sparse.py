@@ -10,11 +10,13 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from tests.conftest import EXTRAS
 
 from pglearn import GridClassifier, PGLearnClassifier
 from pglearn.basis import bases_for, linear_basis
+from pglearn.engine import choose
 from pglearn.errors import CheckpointError, InputError
-from pglearn.estimators.scaling import Scaling
+from pglearn.estimators.scaling import Scaling, holds_counts
 from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import arrived, to_send
 from pglearn.sparse import sparse_rows
@@ -151,8 +153,98 @@ def test_columns_of_different_units_are_divided_by_their_range():
     assert Scaling.for_points(X[:, [0, 2]], True).standardises
 
 
+def test_counts_become_tf_idf():
+    counts = sparse_rows(documents()[0])
+    scaling = Scaling.for_points(counts, "auto")
+    assert scaling.of_counts
+    assert scaling.standardises
+    logs = counts.copy()
+    logs.data = np.log1p(logs.data)
+    np.testing.assert_allclose(scaling.of(counts).toarray(), TfidfTransformer().fit_transform(logs).toarray())
+    strange = sparse_rows(np.array([[-3.0, 0.5, *[0] * 1498], np.zeros(1500)]))  # rows to predict may hold anything
+    np.testing.assert_allclose(np.linalg.norm(scaling.of(strange).toarray(), axis=1), [1, 0])
+    assert not any(Scaling.for_points(counts, scale).of_counts for scale in (True, False))
+
+
+def test_only_counts_are_taken_for_counts(text):
+    counts = sparse_rows(documents()[0])
+    numbers = np.arange(counts.shape[0])[:, None]
+
+    def holds_with(column):
+        return holds_counts(sparse_rows(sparse.hstack([counts, column], format="csr")))
+
+    assert holds_counts(counts)
+    assert holds_with(1 + numbers % 30), "the commonest word"
+    assert not holds_with(18 + numbers % 60), "an age"
+    assert not holds_with(1 + numbers / len(numbers)), "fractions"
+    assert not holds_with(-1 - numbers % 2), "less than nothing"
+    assert not holds_counts(sparse_rows(counts > 0)), "categories"
+    assert not holds_counts(sparse_rows(text[0])), "TF-IDF"
+    assert not holds_counts(counts[:, :20]), "hardly a zero in it"
+    assert not holds_counts(sparse_rows(np.zeros((3, 4))))
+
+
+def test_counts_of_documents_of_any_length_are_labelled_better_than_as_they_are():
+    X, y, classes = documents(n=400, seed=1)
+    X = sparse.csr_matrix(X.multiply(np.random.default_rng(0).integers(1, 8, (400, 1))))
+    right = [
+        (PGLearnClassifier(**QUICK, scale=scale).fit(X, y).transduction_ == classes)[y < 0].mean()
+        for scale in ("auto", False)
+    ]
+    assert right[0] > right[1] + 0.05
+
+
+@pytest.fixture(scope="module")
+def wide():
+    X, y, classes = documents(n=240, words=2500, seed=2)
+    return X, y, classes, PGLearnClassifier(**QUICK).fit(X, y)
+
+
+def test_a_wide_table_is_searched_in_components_directions_and_what_a_linear_model_says(wide, tmp_path):
+    X, y, classes, model = wide
+    assert model.bases_ == ["pca", "unit pca", "linear"]
+    pca, directions = model._answer.view(0), model._answer.view(1)
+    np.testing.assert_allclose(directions, pca / np.linalg.norm(pca, axis=1, keepdims=True))
+    assert model.feature_weights_.shape == (2500,)
+    assert (model.predict(X) == classes)[y < 0].mean() > 0.6
+    model.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    for rows in (X[:20], X[:20].toarray()):
+        np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(X[:20]))
+    assert PGLearnClassifier(**QUICK, basis="raw").fit(X, y).bases_ == ["raw"]
+
+
+def test_a_wide_table_of_nothing_is_labelled():
+    y = np.array([0, 0, 0, 1, 1, 1, *[-1] * 6])
+    model = PGLearnClassifier(**QUICK).fit(sparse.csr_matrix((12, 3000)), y)
+    assert model.bases_ == ["raw"]
+    assert np.isfinite(model.label_distributions_).all()
+
+
+def test_neighbours_of_a_long_and_wide_table_are_approximate(wide, monkeypatch):
+    X, y, _, exact = wide
+    monkeypatch.setattr(choose, "EXACT_UP_TO", 100)
+    model = PGLearnClassifier(**QUICK).fit(X, y)
+    assert (exact.neighbors_, model.neighbors_) == ("exact", "approximate")
+    assert (model.search_results_["recall"] >= 0.95).all()
+    assert (model.transduction_ == exact.transduction_).mean() > 0.9
+    assert len(model.suggest(3)) == 3
+    assert PGLearnClassifier(**QUICK, basis="raw").fit(X, y).neighbors_ == "exact"
+    with pytest.raises(InputError, match="sparse rows are found exactly"):
+        PGLearnClassifier(**QUICK, basis="raw", neighbors="approximate").fit(X, y)
+
+
+@pytest.mark.skipif("torch" not in EXTRAS, reason="PGLEARN_TEST_EXTRAS does not ask for torch")
+def test_the_torch_engine_takes_the_coordinates_of_a_wide_table(wide):
+    X, y, _, expected = wide
+    model = PGLearnClassifier(**QUICK, engine="torch").fit(X, y)
+    assert model.engine_.startswith("torch")
+    assert (model.transduction_ == expected.transduction_).mean() > 0.95
+
+
 def test_very_large_and_very_small_numbers():
     X, y, _ = documents(n=80)
+    X = X * 0.5  # no counts, which are never so large
     expected = PGLearnClassifier(**QUICK).fit(X, y).transduction_
     for unit in (2.0**500, 2.0**-500):
         np.testing.assert_array_equal(PGLearnClassifier(**QUICK).fit(X * unit, y).transduction_, expected)

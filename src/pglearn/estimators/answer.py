@@ -153,12 +153,14 @@ class Answer:
             **parts_of(self.X),
             "centre": self.scaling.centre,
             "spread": self.scaling.spread,
+            "of_counts": np.array(self.scaling.of_counts),
             "basis_names": np.array([basis.name for basis in self.bases]),
             "basis_columns": np.array([basis.columns for basis in self.bases]),
             "basis_axes": np.concatenate([rows.ravel() for rows in axes]),
             "basis_shapes": np.array([rows.shape for rows in axes]),
             "basis_used": np.concatenate(used),
             "basis_used_sizes": np.array([len(columns) for columns in used]),
+            "basis_unit": np.array([basis.unit for basis in self.bases]),
             "basis_own": np.concatenate(own),
             "basis_own_sizes": np.array([len(coordinates) for coordinates in own]),
             "classes": self.classes,
@@ -194,9 +196,10 @@ class Answer:
                 numbers.reshape(shape) if len(numbers) else None,
                 (state["labelled"], coordinates.reshape(-1, shape[0])) if len(coordinates) else None,
                 positions if len(positions) else None,
+                bool(unit),
             )
-            for name, columns, numbers, shape, coordinates, positions in zip(
-                state["basis_names"], state["basis_columns"], axes, shapes, own, used, strict=True
+            for name, columns, numbers, shape, coordinates, positions, unit in zip(
+                state["basis_names"], state["basis_columns"], axes, shapes, own, used, state["basis_unit"], strict=True
             )
         ]
         of_member = state["member_basis"]
@@ -205,7 +208,7 @@ class Answer:
             Member(int(basis), int(k), a, float(weight), F)
             for basis, k, a, weight, F in zip(of_member, state["k"], weights, state["weight"], state["F"], strict=True)
         ]
-        scaling = Scaling(state["centre"], state["spread"])
+        scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]))
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
         power, linear = float(state["power"]), _linear_from_arrays(state)
         return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, linear)

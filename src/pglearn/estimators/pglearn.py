@@ -115,10 +115,11 @@ class PGLearnClassifier(TableClassifier):
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
         common with any other, and what a linear model says of each class (`pglearn.basis`; with `validation="loo"` and
-        up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them.
+        up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them. Of a
+        sparse X with more than 2,000 columns it is the components, as they are and as directions, and the linear model.
     scale : {"auto", True, False}, default="auto"
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20. Those of a
-        sparse X are divided by their range instead.
+        sparse X are divided by their range instead, and "auto" makes TF-IDF of one that holds counts.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
@@ -345,8 +346,8 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        is_exact = chosen_neighbours(self.neighbors, answer.X.shape[0], is_sparse(answer.X)) == "exact"
-        nearest = k_nearest if is_exact else k_near
+        neighbours = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases))
+        nearest = k_nearest if neighbours == "exact" else k_near
         graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
@@ -438,7 +439,7 @@ class PGLearnClassifier(TableClassifier):
 
     def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
-        neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], is_sparse(table.X))
+        neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
         if isinstance(searched, CPUEngine):
             return replace(searched, propagation=LGC(self.alpha), neighbours=neighbours)
         if table.is_sampled:
@@ -526,6 +527,11 @@ class PGLearnClassifier(TableClassifier):
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
+
+
+def _stays_sparse(X: Points, bases: list[Basis]) -> bool:
+    """Whether there are sparse rows among the coordinates, whose neighbours are always found exactly."""
+    return is_sparse(X) and any(basis.axes is None for basis in bases)
 
 
 def _warn_of_failures(candidates: list[Candidate]) -> None:

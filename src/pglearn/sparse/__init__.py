@@ -14,6 +14,7 @@ from pglearn.sparse.rows import (
     squared_distances,
     table_of,
     times_columns,
+    unit_rows,
 )
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "squared_distances",
     "table_of",
     "times_columns",
+    "unit_rows",
 ]

@@ -8,14 +8,14 @@ from pglearn.compiled import compiled
 
 
 @compiled
-def k_nearest(data, columns, starts, of_column, rows, column_starts, squares, exclude_own, nearest):
+def k_nearest(start, stop, data, columns, starts, of_column, rows, column_starts, squares, exclude_own, nearest):
     """The nearest rows to each query (`data`, `columns`, `starts`), nearest first; the rows are given by column.
 
     ‖z_j‖² − 2 ⟨q, z_j⟩ orders the rows by their distance. Only columns that the query has are looked at.
     """
     n, k = len(squares), nearest.shape[1]
     order, best = np.empty(n), np.empty(k)
-    for q in range(len(nearest)):
+    for q in range(start, stop):
         order[:] = squares
         for at in range(starts[q], starts[q + 1]):
             m, twice = columns[at], 2.0 * data[at]
@@ -37,9 +37,9 @@ def k_nearest(data, columns, starts, of_column, rows, column_starts, squares, ex
 
 
 @compiled
-def squared_distances(u, u_columns, u_starts, v, v_columns, v_starts, i, j, d2):
+def squared_distances(start, stop, u, u_columns, u_starts, v, v_columns, v_starts, i, j, d2):
     """‖u_i − v_j‖² per pair (i, j): two sorted rows, merged."""
-    for e in range(len(i)):
+    for e in range(start, stop):
         p, q = u_starts[i[e]], v_starts[j[e]]
         p_end, q_end = u_starts[i[e] + 1], v_starts[j[e] + 1]
         total = 0.0

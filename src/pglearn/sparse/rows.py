@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from pglearn.compiled import is_large
+from pglearn.threads import in_parts
 
 Array = npt.NDArray[Any]
 
@@ -50,9 +52,15 @@ def scaled_rows(X: sparse.csr_array, a: Array, centre: Array) -> sparse.csr_arra
     return times_columns(X, np.sqrt(a).astype(X.dtype, copy=False))
 
 
-def times_columns(X: sparse.csr_array, columns: Array) -> sparse.csr_array:
-    """Every column times its number."""
-    return sparse.csr_array((X.data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
+def times_columns(X: sparse.csr_array, columns: Array, data: Array | None = None) -> sparse.csr_array:
+    """Every column times its number, of X or with `data` in place of the non-zeros of X."""
+    data = X.data if data is None else data
+    return sparse.csr_array((data * columns[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def unit_rows(X: Any) -> Any:
+    """Every row, of a sparse table or an array, divided by its length; rows of zeros stay so."""
+    return normalize(X)
 
 
 def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = None) -> Array:
@@ -65,16 +73,22 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
         from pglearn.sparse import compiled
 
         by_column = Z.tocsc()
+        asked = (queries.data, queries.indices, queries.indptr)
         index = (by_column.data, by_column.indices, by_column.indptr)
-        compiled.k_nearest(queries.data, queries.indices, queries.indptr, *index, squares, own, nearest)
+        rest = (*asked, *index, squares, own, nearest)
+        in_parts(lambda start, stop: compiled.k_nearest(start, stop, *rest), len(nearest))
         return nearest
     step = max(1, BLOCK // Z.shape[0])
     for start in range(0, len(nearest), step):
         part = slice(start, start + step)
         order = squares - 2 * (queries[part] @ Z.T).toarray()
+        np.nan_to_num(order, copy=False, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         if own:  # NaN comes after everything else
             order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
-        few = np.sort(np.argpartition(order, k - 1, axis=1)[:, :k], axis=1)
+        farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
+        nearer, equal = order < farthest, order == farthest
+        kept = nearer | (equal & (equal.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+        few = kept.nonzero()[1].reshape(-1, k)  # of equals the first, whatever a partition makes of them
         nearest[part] = np.take_along_axis(few, np.take_along_axis(order, few, 1).argsort(1, kind="stable"), 1)
     return nearest
 
@@ -85,7 +99,8 @@ def squared_distances(U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Arr
     if is_large(V.shape[0]):
         from pglearn.sparse import compiled
 
-        compiled.squared_distances(U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
+        pairs = (U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
+        in_parts(lambda start, stop: compiled.squared_distances(start, stop, *pairs), len(i))
         return d2
     for part, difference in _differences(U, V, i, j):
         squares = np.square(difference.data, dtype=np.float64)

@@ -108,7 +108,7 @@ class TorchEngine:
         return graph_on_edges(Z, edges)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
-        if self.where.type == "cpu" or len(problem.X) <= DENSE_LIMIT:
+        if self.where.type == "cpu" or problem.n <= DENSE_LIMIT:
             return CPUEngine(self.loss, self.propagation).propagate(problem, graph, beliefs)
         return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
