@@ -52,6 +52,8 @@ from pglearn.sparse import is_sparse, parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
+# Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
+PRECISION_OF_LARGE = 1e-3
 
 # What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
@@ -440,11 +442,12 @@ class PGLearnClassifier(TableClassifier):
     def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
         neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+        propagation = LGC(self.alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(self.alpha)
         if isinstance(searched, CPUEngine):
-            return replace(searched, propagation=LGC(self.alpha), neighbours=neighbours)
+            return replace(searched, propagation=propagation, neighbours=neighbours)
         if table.is_sampled:
-            return CPUEngine(searched.loss, LGC(self.alpha), neighbours)
-        return chosen_engine("torch", searched.loss, LGC(self.alpha), problem, 0, self.device_memory)
+            return CPUEngine(searched.loss, propagation, neighbours)
+        return chosen_engine("torch", searched.loss, propagation, problem, 0, self.device_memory)
 
     def _conclude(
         self,
