@@ -25,7 +25,7 @@ from common import DATA_SETS, data_folder, hidden, load, machine, print_columns,
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
-from pglearn.estimators.linear import POWER, linear_opinion
+from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import TAU, Member, averaged
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
@@ -99,8 +99,8 @@ def variations(model: PGLearnClassifier, draw: Draw) -> dict[str, np.ndarray]:
             [member.F for member in members], (weights ** (TAU / tau)).tolist(), answer.prior
         )[0]
     found["all, after hearing each other"] = replace(answer, linear=None).opinion[0]
-    for power in (2, POWER, 4):
-        found[f"and a linear model, s^{power}"] = with_linear(answer, model.linear_weight_ ** (power / POWER))
+    for times in (0.5, 1, 2):
+        found[f"and a linear model, × {times:g}"] = with_linear(answer, min(times * model.linear_weight_, 1.0))
     found["a linear model alone"] = with_linear(answer, 1.0, np.eye(len(answer.classes))[draw.y[draw.shown]])
     found["with class shares: the default"] = model.label_distributions_
     return found

@@ -22,6 +22,7 @@ import pglearn
 from pglearn import PGLearnClassifier, TableEncoder
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators.members import averaged
+from pglearn.search.gradient import MOST_STEPS
 
 QUICK = {"budget": 2, "n_candidates": 2, "random_state": 0}
 
@@ -336,6 +337,16 @@ def test_the_setting_of_the_paper():
     assert PGLearnClassifier.paper().n_candidates == 32
     X, y, classes = blobs(labelled=18)
     assert (model.fit(X, y).transduction_ == classes).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("features", "selection", "cut_short"), [(12, "ensemble", True), (12, "best", False), (11, "ensemble", False)]
+)
+def test_members_with_as_many_weights_as_labels_take_few_steps(features, selection, cut_short):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, features)), np.where(np.arange(40) < 12, np.arange(40) % 2, -1)  # nothing to be found
+    model = PGLearnClassifier(budget=10, n_candidates=2, basis="raw", selection=selection, random_state=0).fit(X, y)
+    assert (model.search_results_["steps"].max() <= MOST_STEPS) == cut_short
 
 
 @pytest.mark.parametrize("validation", ["loo", "kfold", "holdout"])

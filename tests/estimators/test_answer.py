@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from pglearn import PGLearnClassifier
 from pglearn.basis import Basis
+from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer, sharpened
 from pglearn.estimators.members import Member
 from pglearn.estimators.scaling import Scaling
@@ -118,6 +119,25 @@ def test_members_that_hear_each_other_leave_an_ensemble_as_sure_as_before():
     assert 1 <= model._answer.power < 4
     alone = PGLearnClassifier(budget=2, class_prior=None, selection="best", random_state=0).fit(X, y)
     assert alone._answer.power == 1
+
+
+def test_members_hear_each_other_twice_where_there_are_class_shares(monkeypatch):
+    heard = []
+
+    def propagate(engine, problem, graph, beliefs=None):
+        heard.append(beliefs)
+        return of_engine(engine, problem, graph, beliefs)
+
+    of_engine = CPUEngine.propagate
+    monkeypatch.setattr(CPUEngine, "propagate", propagate)
+    X, classes = make_blobs(90, n_features=3, centers=3, cluster_std=4.0, random_state=0)
+    y = np.where(np.arange(90) < 18, classes, -1)
+    members = len(PGLearnClassifier(budget=2, class_prior="labels", random_state=0).fit(X, y)._answer.members)
+    assert [beliefs is None for beliefs in heard] == [True] * members + [False] * 2 * members
+    assert not np.allclose(heard[members], heard[2 * members])  # what came of the first time
+    heard.clear()
+    PGLearnClassifier(budget=2, class_prior=None, random_state=0).fit(X, y)
+    assert [beliefs is None for beliefs in heard] == [True] * members
 
 
 # As arrays

@@ -26,15 +26,25 @@ def opinion_of(X, shown, doubt):
     return basis, linear_opinion([basis], Y, doubt)
 
 
-def test_it_counts_the_cube_of_the_doubt():
+def test_it_counts_as_much_as_the_graphs_are_in_doubt():
     X, _, shown = overlapping()
-    assert opinion_of(X, shown, 0.9)[1].weight == pytest.approx(0.9**3)
+    assert opinion_of(X, shown, 0.9)[1].weight == pytest.approx(0.9)
     assert opinion_of(X, shown, 1.7)[1].weight == 1
 
 
-def test_it_is_not_heard_where_it_is_no_better_than_the_graphs():
+def test_it_counts_less_the_further_it_is_behind_the_graphs():
     X, _, shown = overlapping()
-    assert opinion_of(X, shown, 0.05)[1] is None
+    labelled = np.flatnonzero(shown >= 0)
+    Y = np.eye(2)[shown[labelled]]
+    _, share = _fitted(linear_basis(X, labelled, Y).own[1], Y)
+    behind = [opinion_of(X, shown, share / times)[1].weight for times in (1.0, 1.2, 2.0)]
+    assert behind == pytest.approx([share, share / 1.2 * np.exp(-1), share / 2 * np.exp(-5)])
+    assert opinion_of(X, shown, 0.0)[1] is None
+
+
+def test_it_is_not_heard_where_it_does_no_better_than_chance():
+    X, _, shown = overlapping()
+    assert opinion_of(np.random.default_rng(1).normal(size=X.shape), shown, 0.9)[1] is None
 
 
 def test_on_noise_its_loss_is_that_of_chance():

@@ -64,8 +64,8 @@ def test_one_alone_counts_all():
     assert weights(1e6).tolist() == [1]
 
 
-def test_the_mean_loss_is_a_share_of_chance_by_the_same_weights():
-    found, doubt = weights_of([candidate(4.0), candidate(7.0)], YARDSTICK)
+def test_the_mean_loss_in_the_end_is_a_share_of_chance_by_the_same_weights():
+    found, doubt = weights_of([candidate(12.0, 9.0, 4.0), candidate(12.0, 7.0, 11.0)], YARDSTICK)
     assert doubt == pytest.approx(found @ [0.2, 0.5])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.search.fakes import NEVER_ENOUGH, Bowl, Fake, Scripted, small_problem
 from pglearn.engine import CPUEngine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.search import Candidate, Descent, Stint
-from pglearn.search.gradient import advance
+from pglearn.search.gradient import MOST_STEPS, advance
 
 
 class Clock:
@@ -123,6 +124,14 @@ def test_a_loss_near_perfect_is_enough():
         (candidate,) = run(engine, [newborn()], Stint(steps=3), from_10_to_30)
         assert candidate.converged == (steps == 0)
         assert candidate.steps == steps
+
+
+@pytest.mark.parametrize(("labels", "steps"), [(None, 20), (3, 20), (2, MOST_STEPS), (1, MOST_STEPS)])
+def test_with_as_many_weights_as_labels_a_run_is_cut_short(labels, steps):
+    engine = Scripted(lambda k: 15.0)
+    (candidate,) = run(engine, [newborn(a=(1.0, 2.0))], Stint(steps=20), replace(NEVER_ENOUGH, labels=labels))
+    assert candidate.steps == steps
+    assert candidate.converged == (steps == MOST_STEPS)
 
 
 def test_a_converged_candidate_stays_where_it_is_when_resumed():

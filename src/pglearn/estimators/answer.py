@@ -1,7 +1,7 @@
 """What a fit leaves behind: all that labels, weights and predictions are made from.
 
-Members that answer together hear each other once: the mean of their probabilities is taken for the labels that are not
-given, spread again over the graph of each, and averaged again. A row whose neighbours the members agree on is then
+Members that answer together hear each other, twice: the mean of their probabilities is taken for the labels that are
+not given, spread again over the graph of each, and averaged again. A row whose neighbours the members agree on is then
 labelled like them. A class that has too many rows would gain more on the way, so this is done only where class shares
 hold that in check. Averages of averages are less sure of themselves, not less often right, so the probabilities are
 raised to a power that leaves them as sure as before (docs/defaults.md has the measurements).
@@ -25,6 +25,7 @@ from pglearn.problem import Array, Points, Problem
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
+HEARINGS = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,9 @@ here these are averaged with those of the graphs. The classifier is the ridge re
 there anyway: p ∝ π exp(βz), z the coordinates of a row, π the class shares of the labels, β the slope that predicts
 best each label that the regression has not seen.
 
-It counts s³, s the mean loss of the graphs as a share of what chance would lose, and nothing if its own loss is not
-lower (docs/defaults.md has the measurements).
+It counts e, the loss that the graphs are left with, as a share of what chance would lose. If its own share t is higher,
+it counts exp(−5 (t/e − 1)) of that, and nothing if it does no better than chance (docs/defaults.md has the
+measurements).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from scipy.special import log_softmax, softmax
 from pglearn.basis import Basis
 from pglearn.problem import Array
 
-POWER = 3
+BEHIND = 0.2  # what its loss may be above that of the graphs, as a share of theirs: it then counts a third as much
 SLOPES = (0.1, 50.0)
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
 
@@ -46,8 +47,10 @@ def linear_opinion(bases: list[Basis], Y: Array, doubt: float) -> LinearOpinion 
     for position, basis in enumerate(bases):
         if basis.own is not None:
             slope, share = _fitted(basis.own[1], Y)
-            weight = min(doubt, 1.0) ** POWER
-            return LinearOpinion(position, slope, _log_shares(Y.sum(axis=0)), weight) if share < doubt else None
+            if share >= 1 or doubt <= 0:
+                return None
+            weight = min(doubt, 1.0) * float(np.exp(-max(share / doubt - 1, 0) / BEHIND))
+            return LinearOpinion(position, slope, _log_shares(Y.sum(axis=0)), weight)
     return None
 
 

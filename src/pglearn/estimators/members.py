@@ -51,11 +51,12 @@ class Member:
 
 
 def weights_of(candidates: Sequence[Candidate], yardstick: Yardstick) -> tuple[Array, float]:
-    """How much each of them counts, in all 1, and their mean s."""
+    """How much each of them counts, in all 1, and the mean loss that they are left with, as a share of chance."""
     shares = np.array([yardstick.share_of_chance(_mean_loss(candidate)) for candidate in candidates])
     weights = np.exp(-(shares - shares.min()) / TAU)
     weights /= weights.sum()
-    return weights, float(weights @ shares)
+    left = [yardstick.share_of_chance(candidate.loss) for candidate in candidates]
+    return weights, float(weights @ left)
 
 
 def _mean_loss(candidate: Candidate) -> float:

@@ -20,7 +20,7 @@ from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import chosen_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
-from pglearn.estimators.answer import Answer
+from pglearn.estimators.answer import HEARINGS, Answer
 from pglearn.estimators.base import (
     TableClassifier,
     about,
@@ -90,7 +90,9 @@ class PGLearnClassifier(TableClassifier):
     Parameters
     ----------
     budget : int, default=16
-        B, units of work that one candidate may use.
+        B, units of work that one candidate may use. One with at least as many weights as there are hidden labels to fit
+        takes at most 16 steps, unless `selection` is "best": what it would gain beyond is over-fitting, and new
+        candidates get its place.
     unit_steps : int, default=2
         Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
     unit_seconds : float, optional
@@ -112,7 +114,7 @@ class PGLearnClassifier(TableClassifier):
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
         alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them a linear
         model is heard as well (`linear_weight_`). Where there are class shares to keep to (`class_prior`) they hear
-        each other: their mean is taken for the labels that are not given, and spread once more over the graph of each.
+        each other: their mean is taken for the labels that are not given, and spread over the graph of each, twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -406,13 +408,15 @@ class PGLearnClassifier(TableClassifier):
         draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
+        # The best of many is what it is by its loss alone; an ensemble would rather have members that do not over-fit.
+        descent = Descent(yardstick, labels=len(problem.scored_codes) if self.selection == "ensemble" else None)
         name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
         engine = chosen_engine(
             name, loss, propagation, problem, search.evaluations, self.device_memory, neighbors=self.neighbors
         )
         if engine.together is None:
             workers = Here()
-        return table, problem, search, Task(engine, Descent(yardstick)), workers
+        return table, problem, search, Task(engine, descent), workers
 
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
@@ -469,16 +473,18 @@ class PGLearnClassifier(TableClassifier):
             solutions = []
             for graph in graphs:
                 solutions.append(engine.propagate(table.problem, graph, beliefs))
-                emit("member_solved", total=(2 if beliefs is None else 3) * len(graphs))
+                emit("member_solved", total=(2 if beliefs is None else 2 + HEARINGS) * len(graphs))
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
             return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)
 
         first = answer()
         shares = first.shares_to_reach(prior)
-        first = first.with_shares(shares)
-        hear_each_other = len(chosen) > 1 and shares is not None
-        self._publish(answer(first.beliefs).as_sure_as(first).with_shares(shares) if hear_each_other else first)
+        found = first = first.with_shares(shares)
+        if len(chosen) > 1 and shares is not None:
+            for _ in range(HEARINGS):
+                found = answer(found.beliefs).as_sure_as(first).with_shares(shares)
+        self._publish(found)
         emit("answer_ended")
         most = int(weights.argmax())
         joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())

@@ -53,7 +53,7 @@ class Candidate:
 
     @property
     def finished(self) -> bool:
-        """Nothing more to gain (converged) or to do (failed)."""
+        """Nothing more to gain, or only by over-fitting (converged), or to do (failed)."""
         return self.converged or self.failure is not None
 
     @property

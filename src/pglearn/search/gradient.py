@@ -4,7 +4,8 @@ a ← max(0, a − γ ∂g/∂a),  γ = rate · mean(a) / rms(∂g/∂a)
 
 The step is measured in units of the candidate's own weights, so one rate serves all data and all losses. A candidate
 has converged when its loss is within `enough` of perfect scores, as a share of what uniform scores would cost: what
-remains could only be gained by over-fitting the few labels (docs/defaults.md has the measurements).
+remains could only be gained by over-fitting the few labels. So, too, when it has at least as many weights as there are
+labels to fit and has taken 16 steps: given time, it would fit any (docs/defaults.md has the measurements).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pglearn.engine import Engine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem
 from pglearn.search.candidate import Candidate
+
+MOST_STEPS = 16  # of a candidate with at least as many weights as labels
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Descent:
     yardstick: Yardstick
     rate: float = 0.5
     enough: float = 0.05
+    labels: int | None = None
+    """How many the loss is about; None lets candidates with more weights than that go on like the others."""
 
     def step(self, a: Array, dg_da: Array) -> Array:
         direction = dg_da / np.abs(dg_da).max()  # first, because the square of a very large or small one is no float
@@ -46,6 +51,8 @@ class Descent:
     def converged(self, candidate: Candidate) -> bool:
         if candidate.dg_da is None or not candidate.dg_da.any():
             return True  # no direction to follow
+        if self.labels is not None and len(candidate.a) >= self.labels and candidate.steps >= MOST_STEPS:
+            return True
         return self.yardstick.share_of_chance(candidate.loss) <= self.enough
 
 
