@@ -312,7 +312,7 @@ def million(sizes: Sizes) -> Iterator[Figure]:
     n, labels = sizes.million, sizes.labels
     options = json.loads(sizes.options)
     found = measured("fit", limit=3000, memory=20 * GIB, n=n, labels=labels, options=options)
-    plain = measured("plain_graph", limit=900, n=n, labels=labels)
+    plain = measured("plain_graph", limit=2400, n=n, labels=labels)
     if isinstance(found, str) or isinstance(plain, str):
         yield Figure(f"fit {n:,} × 64", f"{found}, {plain}", met=False)
         return

@@ -49,6 +49,33 @@ def test_near_points_are_distinct_others_nearest_first(cloud):
     assert (np.diff(d2, axis=1) >= -1e-5 * d2[:, 1:]).all()
 
 
+def test_what_is_known_is_kept_and_added_to(cloud):
+    Z, _ = cloud
+    few = near_points(Z, 24, tried=2)
+    more = near_points(Z, 30, tried=12, known=few)
+    exact = k_nearest(Z, 24)
+    assert share_found(few, exact) < 0.97 < share_found(more[:, :24], exact)
+    assert (more != np.arange(N)[:, None]).all()
+    assert all(len(set(row)) == 30 for row in more)
+
+
+@pytest.mark.parametrize(
+    ("recalls", "efforts"),
+    [([0.98], [0]), ([0.95, 0.98], [0, 1]), ([0.8, 0.98], [0, 2]), ([0.5, 0.98], [0, 3]), ([0.5] * 3, [0, 3, 4])],
+)
+def test_the_next_effort_is_as_large_as_the_last_one_was_far_off(recalls, efforts, monkeypatch):
+    said, made = iter(recalls), []
+
+    def near(Z, m, tried, known):
+        made.append(tried)
+        return np.zeros((len(Z), m), dtype=np.int32)
+
+    monkeypatch.setattr("pglearn.graph.descent.near_points", near)
+    monkeypatch.setattr("pglearn.graph.approximate.sampled_recall", lambda *_: next(said))
+    module._searched(points(200), 5)
+    assert made == [module.EFFORTS[effort][1] for effort in efforts]
+
+
 def test_near_points_are_nearly_all_of_the_nearest(cloud):
     Z, near = cloud
     assert share_found(near, k_nearest(Z, 24)) > 0.97

@@ -26,7 +26,8 @@ from pglearn.threads import in_parts
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
 GOOD_RECALL = 0.97  # of a new search, so that the metric may move a little
-EFFORTS = ((1, 12), (1, 24), (2, 48), (3, 72))  # times as many near points, and how many of them are tried
+EFFORTS = ((1, 12), (1, 24), (2, 36), (2, 48), (3, 72))  # times as many near points, and how many of them are tried
+FAR_OFF = (0.9, 0.65)  # recall below which the next effort, or the two next, would not do either
 SPARE = 20  # near points that are kept beside k neighbours, or k if that is more
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 KEPT_BYTES = 256 << 20
@@ -124,11 +125,14 @@ def _searched(Z: Array, k: int, recall: float = GOOD_RECALL) -> Array:
     """Near points of which the k nearest are nearly all exact, with as little effort as that takes."""
     from pglearn.graph.descent import near_points
 
-    for times, tried in EFFORTS:
-        near = near_points(Z, min(times * max(2 * k, k + SPARE), len(Z) - 1), tried=tried)
-        if sampled_recall(Z, nearest_in(near, Z, k)) >= recall:
-            break
-    return near
+    near, effort = None, 0
+    while True:
+        times, tried = EFFORTS[effort]
+        near = near_points(Z, min(times * max(2 * k, k + SPARE), len(Z) - 1), tried=tried, known=near)
+        found = sampled_recall(Z, nearest_in(near, Z, k))
+        if found >= recall or effort == len(EFFORTS) - 1:
+            return near
+        effort = min(effort + 1 + sum(found < far_off for far_off in FAR_OFF), len(EFFORTS) - 1)
 
 
 def _forget(view: int) -> None:
