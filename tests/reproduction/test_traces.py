@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pglearn.reproduction import traces
 from pglearn.reproduction.methods import METHODS, Budget
 from pglearn.reproduction.rows import Cell
 from pglearn.reproduction.run import accuracy
-from pglearn.reproduction.traces import Trace, traced
+from pglearn.reproduction.traces import Trace, traced, watched
 
 CELL = Cell("PG-learn", "tiny", 20, 1, "uniform", Budget(4, 4))
 
@@ -37,6 +40,29 @@ def test_the_best_at_the_end_is_what_the_fit_answers(trace, data):
     assert best.candidate[-1] == model.search_results_["candidate"][chosen]
     assert best.validation[-1] == model.search_results_["accuracy"][chosen]
     np.testing.assert_array_equal(trace.weights, model.feature_weights_)
+
+
+def test_searches_side_by_side_are_those_one_by_one(data):
+    cells = [replace(CELL, split=split) for split in range(3)]
+    alone, together = (dict(watched(cells, {"tiny": data}, jobs)) for jobs in (1, 2))
+    assert set(alone) == set(together) == set(cells)
+    for cell in cells:
+        np.testing.assert_array_equal(alone[cell].weights, together[cell].weights)
+        np.testing.assert_array_equal(alone[cell].test, together[cell].test)
+
+
+def test_a_search_that_is_cut_short_ends_them_all(data, monkeypatch):
+    begun = []
+
+    def cut_short(cell, data):
+        begun.append(cell)
+        return None if cell.split == 1 else trace
+
+    monkeypatch.setattr(traces, "traced", cut_short)
+    cells = [replace(CELL, split=split) for split in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        list(watched(cells, {"tiny": data}, jobs=1))
+    assert len(begun) == 2
 
 
 def test_the_best_has_the_lowest_loss_of_its_round():

@@ -27,7 +27,7 @@ from pglearn.reproduction.experiments import EXPERIMENTS, QUICK_SPLITS, Experime
 from pglearn.reproduction.methods import REFERENCE, Budget, methods_with
 from pglearn.reproduction.rows import Cell, Circumstances, Row, Rows
 from pglearn.reproduction.run import run
-from pglearn.reproduction.traces import Trace, traced
+from pglearn.reproduction.traces import Trace, watched
 
 ROWS = "rows.csv"
 FIGURES = ("1", "3", "4", "5a", "5b", "6")
@@ -252,17 +252,19 @@ def _of_reference(session: Session, noise: str | None = None) -> list[Cell]:
 def _traces(session: Session, cells: Sequence[Cell]) -> dict[Cell, Trace]:
     """Searches that were watched, from their files where they are there."""
     folder = writable_folder(session.folder / "traces")
-    found = {}
-    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(cells, 1.0)) as advance:
-        for cell in cells:
-            budget = cell.budget
-            unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
-            name = f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
-            if not (folder / name).is_file():
-                traced(cell, session.data[cell.data]).save(folder / name)
-            found[cell] = Trace.load(folder / name)
+    paths = {cell: folder / _trace_name(cell) for cell in cells}
+    missing = [cell for cell in cells if not paths[cell].is_file()]
+    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(missing, 1.0)) as advance:
+        for cell, trace in watched(missing, session.data, session.jobs):
+            trace.save(paths[cell])
             advance(cell)
-    return found
+    return {cell: Trace.load(path) for cell, path in paths.items()}
+
+
+def _trace_name(cell: Cell) -> str:
+    budget = cell.budget
+    unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
+    return f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
 
 
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:

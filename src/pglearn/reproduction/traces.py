@@ -6,11 +6,14 @@ scored when the fit is over, so that looking costs the search no time and no tes
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from pglearn.datasets import Benchmark
 from pglearn.engine import CPUEngine
@@ -79,14 +82,31 @@ class Watcher:
             self.entries.append((self._until, event))
 
 
-def traced(cell: Cell, data: Benchmark) -> Trace:
-    """A fit of the paper's PG-learn, watched. Its candidates weigh the features as they are given, in one basis."""
+def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> Iterator[tuple[Cell, Trace]]:
+    """Searches, `jobs` at a time, in whatever order they finish. One that Ctrl-C has cut short ends them all."""
+    calls = (delayed(_numbered)(number, cell, data[cell.data]) for number, cell in enumerate(cells))
+    for number, trace in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
+        if trace is None:
+            raise KeyboardInterrupt
+        yield cells[number], trace
+
+
+def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace | None]:
+    with threadpool_limits(limits=1):
+        return number, traced(cell, data)
+
+
+def traced(cell: Cell, data: Benchmark) -> Trace | None:
+    """A fit of the paper's PG-learn, watched; None if it was interrupted.
+
+    Its candidates weigh the features as they are given, in one basis.
+    """
     X, y = data.features(cell.noise, cell.split), data.shown(cell.percent, cell.split)
     model = METHODS[REFERENCE](cell.budget, cell.seed)
     watcher = Watcher()
     model.fit(X, y, listeners=(watcher,))
     if model.stop_reason_ == "interrupted":
-        raise KeyboardInterrupt
+        return None
     problem = Problem.of(X, y)
     right = [
         accuracy(data, cell.percent, cell.split, _labels(problem, event, model.alpha)) for _, event in watcher.entries
