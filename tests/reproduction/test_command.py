@@ -151,6 +151,8 @@ def test_all_figures(reproduce, out, monkeypatch):
     assert len(list((out / "traces").iterdir())) == 2 + 2, "each set without noise and with it"
     rows = pd.read_csv(out / "rows.csv")
     assert set(rows["budget"]) == {1, 2}, "over time"
+    assert len(rows[(rows["noise"] == "none") & (rows["candidates"] == 2) & (rows["method"] == "PG-learn")]) == 2
+    assert not rows.duplicated(["method", "data", "percent", "split", "noise", "budget", "candidates"]).any()
     before = {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()}
     assert reproduce("figures", "--only", "5b", "6", "--splits", "1") == 0
     assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before

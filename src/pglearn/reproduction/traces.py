@@ -23,7 +23,7 @@ from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.reproduction.methods import METHODS, REFERENCE
 from pglearn.reproduction.rows import Cell
-from pglearn.reproduction.run import accuracy
+from pglearn.reproduction.run import Outcome, accuracy, timed
 from pglearn.search import Event
 
 
@@ -82,36 +82,34 @@ class Watcher:
             self.entries.append((self._until, event))
 
 
-def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> Iterator[tuple[Cell, Trace]]:
+def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> Iterator[tuple[Cell, Trace, Outcome]]:
     """Searches, `jobs` at a time, in whatever order they finish. One that Ctrl-C has cut short ends them all."""
     calls = (delayed(_numbered)(number, cell, data[cell.data]) for number, cell in enumerate(cells))
-    for number, trace in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
-        if trace is None:
+    for number, trace, outcome in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
+        if outcome.interrupted:
             raise KeyboardInterrupt
-        yield cells[number], trace
+        yield cells[number], trace, outcome
 
 
-def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace | None]:
+def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace, Outcome]:
     with threadpool_limits(limits=1):
-        return number, traced(cell, data)
+        return number, *traced(cell, data)
 
 
-def traced(cell: Cell, data: Benchmark) -> Trace | None:
-    """A fit of the paper's PG-learn, watched; None if it was interrupted.
+def traced(cell: Cell, data: Benchmark) -> tuple[Trace, Outcome]:
+    """A fit of the paper's PG-learn, watched, and its outcome, as of any other fit.
 
     Its candidates weigh the features as they are given, in one basis.
     """
     X, y = data.features(cell.noise, cell.split), data.shown(cell.percent, cell.split)
     model = METHODS[REFERENCE](cell.budget, cell.seed)
     watcher = Watcher()
-    model.fit(X, y, listeners=(watcher,))
-    if model.stop_reason_ == "interrupted":
-        return None
+    outcome = timed(model, X, y, listeners=(watcher,))
     problem = Problem.of(X, y)
     right = [
         accuracy(data, cell.percent, cell.split, _labels(problem, event, model.alpha)) for _, event in watcher.entries
     ]
-    return Trace(
+    trace = Trace(
         candidate=np.array([event["candidate"] for _, event in watcher.entries]),
         until=np.array([until for until, _ in watcher.entries]),
         loss=np.array([event["loss"] for _, event in watcher.entries]),
@@ -119,6 +117,7 @@ def traced(cell: Cell, data: Benchmark) -> Trace | None:
         test=np.array(right),
         weights=np.asarray(model.feature_weights_),
     )
+    return trace, outcome
 
 
 def _labels(problem: Problem, event: dict[str, Any], alpha: float) -> Array:
