@@ -116,7 +116,9 @@ def test_the_best_is_bold_and_every_candidate_thin():
     pytest.importorskip("matplotlib")
     axes = figures.draw_progress({"coil": trace()}, "title").axes[0]
     widths = [line.get_linewidth() for line in axes.lines]
-    assert widths == [0.5] * 6 + [2.5] * 2, "three candidates, validation and test each; then the best"
+    assert widths == [0.5] * 2 + [2.5] * 2, "candidates, validation and test; then the best"
+    thin = np.array([0.5, 0.7, np.nan, 0.6, np.nan, 0.8, np.nan])
+    np.testing.assert_array_equal(axes.lines[1].get_ydata(), thin, "three candidates with gaps between them")
     np.testing.assert_allclose(axes.lines[-1].get_ydata(), [0.6, 0.7])
 
 
