@@ -34,7 +34,7 @@ FIGURES = ("1", "3", "5b", "6", "4", "5a")  # searches to watch first: they are 
 FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
 FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
-QUICK_FIGURES_BUDGET = Budget(4, 4)
+QUICK_FIGURE_SPLITS = 1  # of the fits of tables 3 and 4 and, for figure 5a, of all shorter ones
 BELONGS_TO = {
     "percents": ("table3", "figures"),
     "noise": ("table4", "figures"),
@@ -94,13 +94,12 @@ class Session:
     def experiment(self, name: str) -> Experiment:
         """One of the paper's, with what the options change."""
         options, usual = self.options, EXPERIMENTS[name]
-        if options.experiment == "figures":
-            usual = replace(usual, quick_budget=QUICK_FIGURES_BUDGET)
+        quick_splits = QUICK_FIGURE_SPLITS if options.experiment == "figures" else QUICK_SPLITS
         own = [method for method in methods_with(options.method_file) if method not in usual.methods]
         return replace(
             usual,
             budget=_budget(options, usual.quick_budget if options.quick else usual.budget),
-            splits=options.splits or (QUICK_SPLITS if options.quick else usual.splits),
+            splits=options.splits or (quick_splits if options.quick else usual.splits),
             percents=tuple(options.percents) if options.percents and len(usual.percents) > 1 else usual.percents,
             noise=options.noise if options.noise and usual.noise != "none" else usual.noise,
             methods=tuple(options.methods or (*usual.methods, *own)),
