@@ -137,7 +137,7 @@ def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", type=Path, default=Path("pglearn-reproduction"), help="folder for rows, tables and figures"
     )
-    command.add_argument("--quick", action="store_true", help="two splits and short budgets: some minutes")
+    command.add_argument("--quick", action="store_true", help="two splits (figures: one), short budgets: minutes")
     command.add_argument("--no-run", action="store_true", help="show what the rows have, without another fit")
     group = command.add_argument_group("what is compared")
     group.add_argument("--methods", nargs="+", metavar="NAME", help="PG-learn, MinEnt, … (default: all)")

@@ -7,11 +7,14 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from pglearn.baselines import Clock, MinEnt
+import pglearn
+from pglearn.baselines import Clock, MinEnt, SpreadMinEnt
 from pglearn.baselines.harmonic import Harmonic
-from pglearn.baselines.minent import EPSILONS, evaluated
+from pglearn.baselines.minent import EPSILONS, MOST_STEPS, evaluated
+from pglearn.baselines.spread import Spread
 from pglearn.graph import weighted_graph
 from pglearn.problem import VALIDATIONS, Problem
+from pglearn.search.candidate import Draws, Space
 from tests import oracle
 from tests.baselines import dense
 from tests.problems import EXAMPLES, joined, partly_labelled, points
@@ -130,3 +133,48 @@ def test_the_answer_has_all_labels_clamped():
     expected = dense.harmonic(W, problem.labelled, problem.Y, trial.settings["epsilon"])
     expected /= np.delete(expected, problem.labelled, axis=0).sum(axis=0)
     np.testing.assert_allclose(found.F, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def by_spreading():
+    return SpreadMinEnt(Draws((Space(4, 2.0),), (1, 8), (0.1, 10.0), seed=3), Spread(0.9))
+
+
+def test_the_entropy_of_lgc_is_followed_downhill_from_pglearns_draws():
+    X, y = points(40), partly_labelled(40, 12)
+    problem = Problem.of(X, y, validation="holdout", seed=3)
+    method = by_spreading()
+    trials = list(islice(method.trials(problem, Clock(1000)), 150))
+    for trial in trials[:5]:
+        options = {"k": trial.k, "loss": "entropy", "validation": "holdout", "alpha": 0.9, "random_state": 3}
+        g, _ = pglearn.loss_and_gradient(X, y, a=trial.a, **options)
+        assert trial.loss == trial.tie_break == pytest.approx(g, rel=1e-6)
+        assert trial.accuracy == Spread(0.9).accuracy(problem, weighted_graph(X, trial.a, trial.k))
+    starts = [trial for trial in trials if trial.step == 0]
+    assert len(starts) > 1
+    fell = []
+    for start in starts[:-1]:
+        np.testing.assert_array_equal(start.a, method.draws.candidate(start.candidate).a)
+        own = [trial.loss for trial in trials if trial.candidate == start.candidate]
+        assert len(own) <= MOST_STEPS + 1
+        fell.append(min(own) < own[0])
+    assert np.mean(fell) > 0.5, "a step can be too long, but not every one"
+
+
+def test_the_answer_of_lgc_has_all_labels():
+    problem = Problem.of(points(40), partly_labelled(40, 12), validation="holdout")
+    method = by_spreading()
+    trial = next(method.trials(problem, Clock(1)))
+    graph, found = method.answer(problem, trial)
+    W = oracle.weights(problem.X, trial.a, joined(graph.edges))
+    Y = np.zeros((40, problem.n_classes))
+    Y[problem.labelled] = problem.Y
+    np.testing.assert_allclose(found.F, oracle.lgc(oracle.normalised(W), Y, 0.9), atol=1e-6)
+
+
+def test_a_draw_that_cannot_be_evaluated_is_the_last_to_be_chosen():
+    problem = Problem.of(points(40), partly_labelled(40, 12))
+    method = by_spreading()
+    endless = SpreadMinEnt(Draws((Space(4, 0.0),), (1, 8), (0.1, 10.0), seed=3), Spread(0.9))
+    with np.errstate(all="ignore"):
+        broken = next(endless.trials(problem, Clock(1)))
+    assert broken.merit < next(method.trials(problem, Clock(1))).merit

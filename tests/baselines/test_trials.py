@@ -49,6 +49,18 @@ def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_
     assert found.records[-1].spent == 2
 
 
+def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first():
+    class Tied(Script):
+        def trials(self, problem, clock):
+            for number, (accuracy, tie_break) in enumerate(self.accuracies):
+                yield Trial(number, 0, 5, np.ones(2), accuracy, tie_break=tie_break)
+
+    assert (
+        search(Tied([(0.5, 0.0), (0.7, 3.0), (0.7, 2.0), (0.7, 2.0), (0.6, 1.0)]), None, Clock(9)).best.candidate == 2
+    )
+    assert search(Tied([(0.5, 0.0), (0.7, 0.0), (0.7, 0.0)]), None, Clock(9)).best.candidate == 1
+
+
 def test_out_of_time_before_the_budget_ends():
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=1000, max_time=0.1))
     assert found.reason == "out of time"

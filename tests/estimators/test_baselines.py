@@ -48,11 +48,12 @@ def test_scikit_learn_finds_nothing_wrong(baseline, check):
         check(baseline(budget=1))
 
 
-def test_all_parameters_are_among_those_of_pglearn_but_two():
+def test_all_parameters_are_among_those_of_pglearn_but_three():
     known = set(PGLearnClassifier().get_params())
     extra = {baseline.__name__: set(baseline().get_params()) - known for baseline in BASELINES}
     assert {name: names for name, names in extra.items() if names} == {
         "RandClassifier": {"draw"},
+        "MinEntClassifier": {"propagation"},
         "IDMLClassifier": {"metric"},
     }
     assert "alpha" not in MinEntClassifier().get_params()
@@ -209,6 +210,7 @@ def test_rows_that_no_label_reaches_have_the_class_shares(baseline):
         ({"validation": "half"}, "validation='half' is not known"),
         ({"scale": "yes"}, "scale='yes' is not known"),
         ({"random_state": "x"}, "random_state='x' is no seed"),
+        ({"propagation": "gossip"}, "propagation='gossip' is not known: choose one of 'harmonic', 'lgc'"),
         ({"draw": "cards"}, "draw='cards' is not known: choose one of 'bandwidths', 'weights'"),
     ],
 )
@@ -236,10 +238,24 @@ def test_input_errors_are_the_sentences_of_pglearn(baseline):
         assert sentences[0] == sentences[1]
 
 
+def test_minent_by_lgc_is_judged_by_accuracy_and_then_by_entropy():
+    X, y, classes = blobs(spread=3.0)
+    model = MinEntClassifier(propagation="lgc", budget=60, k_range=(2, 8), validation="holdout", random_state=0)
+    model.fit(X, y)
+    history = model.history_
+    assert len(history["loss"]) == 60
+    top = history["accuracy"] == history["accuracy"].max()
+    assert history["loss"][top].min() == model.search_results_["loss"][model.search_results_["selected"]].item()
+    assert top.sum() > 1, "ties that entropy decides"
+    assert np.unique(history["candidate"]).size > 1, "new draws when one has converged"
+    assert (model.transduction_ == classes).mean() > 0.6
+    np.testing.assert_allclose(model.predict_proba(X[:3]).sum(axis=1), 1)
+
+
 def test_minent_refuses_more_rows_than_it_can_factor():
     X = np.random.default_rng(0).normal(size=(5001, 2))
     y = np.where(np.arange(5001) < 10, np.arange(5001) % 2, -1)
-    with pytest.raises(InputError, match=r"X has 5,001 rows.*take at most 5,000 of them, or PGLearnClassifier"):
+    with pytest.raises(InputError, match=r"X has 5,001 rows.*take at most 5,000 of them, or propagation='lgc'"):
         MinEntClassifier().fit(X, y)
 
 

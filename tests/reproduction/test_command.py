@@ -151,9 +151,24 @@ def test_all_figures(reproduce, out, monkeypatch):
     assert len(list((out / "traces").iterdir())) == 2 + 2, "each set without noise and with it"
     rows = pd.read_csv(out / "rows.csv")
     assert set(rows["budget"]) == {1, 2}, "over time"
+    assert len(rows[(rows["noise"] == "none") & (rows["candidates"] == 2) & (rows["method"] == "PG-learn")]) == 2
+    assert not rows.duplicated(["method", "data", "percent", "split", "noise", "budget", "candidates"]).any()
     before = {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()}
     assert reproduce("figures", "--only", "5b", "6", "--splits", "1") == 0
     assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before
+
+
+def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatch):
+    pytest.importorskip("matplotlib")
+    asked = []
+    monkeypatch.setattr(command, "run", lambda cells, *rest, **options: asked.extend(cells))
+    monkeypatch.setattr(figures, "draw_errors", lambda *given, **options: None)
+    monkeypatch.setattr(figures, "save", lambda figure, path: None)
+    quick = ("--quick", "--only", "4", "5a", "--sets", "umist", "yale", "--quiet")
+    assert reproduce("figures", *quick, small=False) == 0
+    assert {cell.split for cell in asked} == {0}
+    seconds = sum(cell.budget.total * cell.budget.unit_seconds for cell in asked) * 5 / 2  # all data sets
+    assert seconds / 2 < 400, "on two cores"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pglearn import PGLearnClassifier
+import pglearn
 from pglearn.errors import InputError
+from pglearn.loss import Yardstick
 from pglearn.reproduction import figures
 from pglearn.reproduction.methods import Budget
 from pglearn.reproduction.rows import Cell, Circumstances, Row
 from pglearn.reproduction.traces import Trace
+from pglearn.search import Descent
 
 CELL = Cell("PG-learn", "coil", 10, 0, "none", Budget(4, 2))
 
@@ -42,6 +44,13 @@ def test_the_error_by_share_of_labels_is_the_mean_over_splits():
     np.testing.assert_allclose(yale.y, [0.1])
 
 
+def test_data_sets_stand_in_the_order_of_the_tables():
+    pytest.importorskip("matplotlib")
+    rows = [row(0.9, data=data) for data in ("mine", "yale", "usps", "coil")]
+    drawn = figures.draw_errors(figures.error_by_labels(rows), "title", "labels, %").axes
+    assert [axes.get_title() for axes in drawn if axes.axison] == ["COIL", "USPS", "Yale", "mine"]
+
+
 def test_the_error_by_time_has_the_mean_seconds_of_each_budget():
     rows = [row(0.9, 8.0, budget=Budget(8, 2)), row(0.5, 3.0), row(0.7, 5.0, split=1)]
     (curve,) = figures.error_by_time(rows)
@@ -67,15 +76,16 @@ def test_the_search_picture_has_the_loss_that_the_search_saw():
         assert every.max() <= picture.axes[axis][-1]
 
 
-def test_the_paths_are_those_of_the_search(monkeypatch):
-    heard = []
-    fit = PGLearnClassifier.fit
-    monkeypatch.setattr(
-        PGLearnClassifier, "fit", lambda self, X, y, listeners=(): fit(self, X, y, listeners=(*listeners, heard.append))
-    )
+def test_a_path_is_a_draw_and_its_steps():
     picture = figures.search_picture(Budget(2, 2), points=48, resolution=3)
-    first = next(event for event in heard if event["event"] == "candidate_advanced")
-    np.testing.assert_allclose(10 ** picture.paths[0][0], first["a"], rtol=1e-9)
+    assert sorted(len(path) for path in picture.paths) == [2, 2, 3], "one of two goes on, one is drawn in place of it"
+    assert sum(picture.survived) == 2
+    X, y = figures.made_up_table(48, 0)
+    a, after, *_ = 10 ** picture.paths[0]
+    _, dg_da = pglearn.loss_and_gradient(X, y, a=a, k=8, loss="ranking", validation="loo")
+    step = Descent(Yardstick(0.0, 1.0)).step(a, dg_da)
+    assert (step > 0).all()
+    np.testing.assert_allclose(after, step, rtol=1e-6)
 
 
 def drawings():
@@ -106,7 +116,9 @@ def test_the_best_is_bold_and_every_candidate_thin():
     pytest.importorskip("matplotlib")
     axes = figures.draw_progress({"coil": trace()}, "title").axes[0]
     widths = [line.get_linewidth() for line in axes.lines]
-    assert widths == [0.5] * 6 + [2.5] * 2, "three candidates, validation and test each; then the best"
+    assert widths == [0.5] * 2 + [2.5] * 2, "candidates, validation and test; then the best"
+    thin = np.array([0.5, 0.7, np.nan, 0.6, np.nan, 0.8, np.nan])
+    np.testing.assert_array_equal(axes.lines[1].get_ydata(), thin, "three candidates with gaps between them")
     np.testing.assert_allclose(axes.lines[-1].get_ydata(), [0.6, 0.7])
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pglearn.reproduction import traces
 from pglearn.reproduction.methods import METHODS, Budget
 from pglearn.reproduction.rows import Cell
-from pglearn.reproduction.run import accuracy
-from pglearn.reproduction.traces import Trace, traced
+from pglearn.reproduction.run import Outcome, accuracy, fitted
+from pglearn.reproduction.traces import Trace, traced, watched
 
 CELL = Cell("PG-learn", "tiny", 20, 1, "uniform", Budget(4, 4))
 
 
 @pytest.fixture
 def trace(data):
-    return traced(CELL, data)
+    return traced(CELL, data)[0]
 
 
 def test_every_candidate_of_every_round_has_an_entry(trace):
@@ -37,6 +40,38 @@ def test_the_best_at_the_end_is_what_the_fit_answers(trace, data):
     assert best.candidate[-1] == model.search_results_["candidate"][chosen]
     assert best.validation[-1] == model.search_results_["accuracy"][chosen]
     np.testing.assert_array_equal(trace.weights, model.feature_weights_)
+
+
+def test_the_outcome_is_that_of_an_unwatched_fit(data):
+    _, outcome = traced(CELL, data)
+    X, y = data.features("uniform", 1), data.shown(20, 1)
+    expected = fitted("PG-learn", (), CELL.budget, CELL.seed, X, y)
+    np.testing.assert_array_equal(outcome.labels, expected.labels)
+    assert outcome.validation_accuracy == expected.validation_accuracy
+    assert outcome.seconds > 0
+
+
+def test_searches_side_by_side_are_those_one_by_one(data):
+    cells = [replace(CELL, split=split) for split in range(3)]
+    alone, together = ({cell: trace for cell, trace, _ in watched(cells, {"tiny": data}, jobs)} for jobs in (1, 2))
+    assert set(alone) == set(together) == set(cells)
+    for cell in cells:
+        np.testing.assert_array_equal(alone[cell].weights, together[cell].weights)
+        np.testing.assert_array_equal(alone[cell].test, together[cell].test)
+
+
+def test_a_search_that_is_cut_short_ends_them_all(data, monkeypatch):
+    begun = []
+
+    def cut_short(cell, data):
+        begun.append(cell)
+        return None, Outcome(None, np.nan, 0.0, interrupted=cell.split == 1)
+
+    monkeypatch.setattr(traces, "traced", cut_short)
+    cells = [replace(CELL, split=split) for split in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        list(watched(cells, {"tiny": data}, jobs=1))
+    assert len(begun) == 2
 
 
 def test_the_best_has_the_lowest_loss_of_its_round():

@@ -300,7 +300,7 @@ DAMAGES = [
     (of_text, "is not a checkpoint or was cut short"),
     (foreign, "is not a checkpoint of pglearn"),
     (changed, "is damaged: its checksum is not that of its content"),
-    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 1"),
+    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 2"),
 ]
 
 

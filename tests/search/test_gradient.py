@@ -192,6 +192,29 @@ def test_seconds_count_from_the_beginning_of_each_stint(clock):
     assert candidate.steps == 2 + 3
 
 
+def test_what_a_stint_runs_over_by_is_taken_off_those_that_follow(clock):
+    candidate = newborn()
+    ends = []
+    for _ in range(10):
+        run(Ticking(clock), [candidate], Stint(seconds=0.375))
+        ends.append(clock.now - 1000)
+    assert ends == [1, 1, 2, 2, 2, 3, 3, 3, 4, 4], "a step as soon as there is time"
+    assert candidate.overrun == 0.25
+    assert not run(Ticking(clock), [Candidate(1, k=1, a=np.ones(2), overrun=0.5)], Stint(seconds=0.4))[0].started
+
+
+def test_time_that_a_converged_candidate_leaves_is_not_saved_up(clock):
+    descent = Descent(Yardstick(perfect=1.0, chance=20.0))
+    (candidate,) = run(Ticking(clock), [newborn()], Stint(seconds=5), descent)
+    assert candidate.converged
+    assert candidate.overrun == 0
+
+
+def test_steps_know_no_overrun(clock):
+    (candidate,) = run(Ticking(clock), [newborn()], Stint(steps=3))
+    assert candidate.overrun == 0
+
+
 def test_the_deadline_is_honoured_to_within_one_step(clock):
     (candidate,) = run(Ticking(clock), [newborn()], Stint(steps=100, deadline=1002.5))
     assert clock.now == 1003.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.search.fakes import (
     serial_pool,
     worked_example,
 )
+from tests.search.test_gradient import Clock, Ticking
 
 from pglearn.errors import InputError
 from pglearn.search import Schedule, Search
@@ -151,12 +153,32 @@ def test_units_of_seconds_give_every_candidate_its_time():
         begun = time.monotonic()
         result = search.run(pool)
         took = time.monotonic() - begun
-    # Two rounds of a unit for two candidates each; every stint may run over by a step.
-    assert 0.8 <= took < 0.8 + 4 * 0.05 + 1.0
+    # Two rounds of a unit for two candidates each; every place may be over by a step.
+    assert 0.8 <= took < 0.8 + 2 * 0.05 + 1.0
     survivor, eliminated, new = result.candidates
     assert (survivor.died, eliminated.died, new.born) == (None, 1, 1)
     assert survivor.steps > eliminated.steps
     assert 1 <= eliminated.steps <= 4
+
+
+@pytest.mark.parametrize("unit", [0.15, 0.3, 1.0, 1.7, 4.0])
+@pytest.mark.parametrize("loss_of", [lambda k: k, lambda k: -k])
+def test_however_short_a_unit_a_search_takes_its_time_and_a_step_for_every_place(monkeypatch, unit, loss_of):
+    clock = Clock()
+    monkeypatch.setattr("pglearn.search.gradient.time", clock)
+
+    class TickingScript(Ticking):
+        def judged(self, problem, configuration):
+            return replace(super().judged(problem, configuration), loss=loss_of(configuration.k))
+
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_seconds=unit)
+    with serial_pool(TickingScript(clock)) as pool:
+        result = search.run(pool)
+    took = clock.now - 1000
+    assert 16 * 8 * unit - 1e-9 <= took <= 8 * (16 * unit + 1)
+    assert result.reason == "finished"
+    assert len(result.candidates) == 24
+    assert result.ranked[0].best is not None
 
 
 def test_a_search_that_is_stopped_says_so_and_keeps_the_best_so_far():

@@ -3,8 +3,21 @@
 from pglearn.baselines.aew import AEW
 from pglearn.baselines.grid import Grid
 from pglearn.baselines.idml import IDML, FullIDML
-from pglearn.baselines.minent import MinEnt
+from pglearn.baselines.minent import MinEnt, SpreadMinEnt
 from pglearn.baselines.random import Rand
 from pglearn.baselines.trials import Clock, Found, Method, Trial, search
 
-__all__ = ["AEW", "IDML", "Clock", "Found", "FullIDML", "Grid", "Method", "MinEnt", "Rand", "Trial", "search"]
+__all__ = [
+    "AEW",
+    "IDML",
+    "Clock",
+    "Found",
+    "FullIDML",
+    "Grid",
+    "Method",
+    "MinEnt",
+    "Rand",
+    "SpreadMinEnt",
+    "Trial",
+    "search",
+]

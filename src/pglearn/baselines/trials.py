@@ -38,6 +38,13 @@ class Trial:
     """What else was drawn for it."""
     guesses: Array | None = None
     """Classes that self-training gave to rows, -1 for the others."""
+    tie_break: float = 0.0
+    """Among trials of the same accuracy the lowest wins, and the first where that is the same, too."""
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """By which trials are compared."""
+        return self.accuracy, -self.tie_break
 
 
 @dataclass(eq=False)
@@ -117,6 +124,7 @@ class Record:
     spent: float
     seconds: float
     settings: dict[str, float]
+    merit: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +139,7 @@ class Found:
 def search(
     method: Method, problem: Problem, clock: Clock, listeners: Iterable[Listener] = (), **about: object
 ) -> Found:
-    """Trials until the clock says stop; the highest validation accuracy wins, ties keep the first."""
+    """Trials until the clock says stop; the highest validation accuracy wins (`Trial.tie_break`)."""
     emit = Stream(listeners)
     emit("search_started", version=VERSION, method=method.name, **about, budget=clock.units)
     best: Trial | None = None
@@ -140,8 +148,8 @@ def search(
         names = ("candidate", "step", "k", "loss", "accuracy")
         told: dict[str, Any] = {name: getattr(trial, name) for name in names}
         told["spent"] = min(clock.spent, float(clock.units))
-        records.append(Record(**told, seconds=clock.seconds, settings=trial.settings))
-        if best is None or trial.accuracy > best.accuracy:
+        records.append(Record(**told, seconds=clock.seconds, settings=trial.settings, merit=trial.merit))
+        if best is None or trial.merit > best.merit:
             best = trial
         emit("trial_ended", **told)
         if clock.reason:

@@ -136,7 +136,7 @@ def _table_of(records: list[Record], best: Trial) -> dict[str, Array]:
     for record in records:
         by_candidate.setdefault(record.candidate, []).append(record)
     groups = list(by_candidate.values())
-    top = [max(group, key=lambda record: record.accuracy) for group in groups]
+    top = [max(group, key=lambda record: record.merit) for group in groups]
     died = [group[-1].spent for group in groups]
     return {
         "candidate": np.array([record.candidate for record in top]),

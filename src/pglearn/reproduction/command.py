@@ -26,15 +26,15 @@ from pglearn.reproduction.expected import Timing, calibrated, expected_seconds, 
 from pglearn.reproduction.experiments import EXPERIMENTS, QUICK_SPLITS, Experiment, units_over_time
 from pglearn.reproduction.methods import REFERENCE, Budget, methods_with
 from pglearn.reproduction.rows import Cell, Circumstances, Row, Rows
-from pglearn.reproduction.run import run
-from pglearn.reproduction.traces import Trace, traced
+from pglearn.reproduction.run import row_of, run
+from pglearn.reproduction.traces import Trace, watched
 
 ROWS = "rows.csv"
-FIGURES = ("1", "3", "4", "5a", "5b", "6")
+FIGURES = ("1", "3", "5b", "6", "4", "5a")  # searches to watch first: they are fits that others show
 FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
 FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
-QUICK_FIGURES_BUDGET = Budget(4, 4)
+QUICK_FIGURE_SPLITS = 1  # of the fits of tables 3 and 4 and, for figure 5a, of all shorter ones
 BELONGS_TO = {
     "percents": ("table3", "figures"),
     "noise": ("table4", "figures"),
@@ -94,13 +94,12 @@ class Session:
     def experiment(self, name: str) -> Experiment:
         """One of the paper's, with what the options change."""
         options, usual = self.options, EXPERIMENTS[name]
-        if options.experiment == "figures":
-            usual = replace(usual, quick_budget=QUICK_FIGURES_BUDGET)
+        quick_splits = QUICK_FIGURE_SPLITS if options.experiment == "figures" else QUICK_SPLITS
         own = [method for method in methods_with(options.method_file) if method not in usual.methods]
         return replace(
             usual,
             budget=_budget(options, usual.quick_budget if options.quick else usual.budget),
-            splits=options.splits or (QUICK_SPLITS if options.quick else usual.splits),
+            splits=options.splits or (quick_splits if options.quick else usual.splits),
             percents=tuple(options.percents) if options.percents and len(usual.percents) > 1 else usual.percents,
             noise=options.noise if options.noise and usual.noise != "none" else usual.noise,
             methods=tuple(options.methods or (*usual.methods, *own)),
@@ -250,19 +249,23 @@ def _of_reference(session: Session, noise: str | None = None) -> list[Cell]:
 
 
 def _traces(session: Session, cells: Sequence[Cell]) -> dict[Cell, Trace]:
-    """Searches that were watched, from their files where they are there."""
+    """Searches that were watched, from their files where they are there. Each is also a fit, and has its row."""
     folder = writable_folder(session.folder / "traces")
-    found = {}
-    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(cells, 1.0)) as advance:
-        for cell in cells:
-            budget = cell.budget
-            unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
-            name = f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
-            if not (folder / name).is_file():
-                traced(cell, session.data[cell.data]).save(folder / name)
-            found[cell] = Trace.load(folder / name)
+    paths = {cell: folder / _trace_name(cell) for cell in cells}
+    missing = [cell for cell in cells if not paths[cell].is_file()]
+    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(missing, 1.0)) as advance:
+        for cell, trace, outcome in watched(missing, session.data, session.jobs):
+            trace.save(paths[cell])
+            if not session.rows.has(cell):
+                session.rows.add(row_of(cell, outcome, session.data[cell.data], session.circumstances))
             advance(cell)
-    return found
+    return {cell: Trace.load(path) for cell, path in paths.items()}
+
+
+def _trace_name(cell: Cell) -> str:
+    budget = cell.budget
+    unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
+    return f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
 
 
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:

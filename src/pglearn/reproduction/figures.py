@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import pglearn
+from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.errors import InputError
 from pglearn.files import whole_file
-from pglearn.problem import Array
+from pglearn.graph import mean_distance
+from pglearn.loss import Ranking, Yardstick
+from pglearn.problem import Array, Problem
 from pglearn.reproduction.methods import METHODS, REFERENCE, Budget
 from pglearn.reproduction.rows import Row
 from pglearn.reproduction.tables import SHOWN
-from pglearn.reproduction.traces import Trace, Watcher
+from pglearn.reproduction.traces import Trace
+from pglearn.search import Descent, Schedule, Search
+from pglearn.search.candidate import Draws, Space
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import workers_for
 
 VALIDATION, TEST = "tab:blue", "tab:red"
 
@@ -33,7 +39,7 @@ def check_matplotlib() -> None:
 
 @dataclass(frozen=True, eq=False)
 class SearchPicture:
-    """Figure 1: the loss over (log₁₀ a₁, log₁₀ a₂) and the way of each candidate through it."""
+    """Figure 1: the loss over (log₁₀ a₁, log₁₀ a₂) and the way of each candidate through it, step by step."""
 
     axes: tuple[Array, Array]
     loss: Array
@@ -41,35 +47,46 @@ class SearchPicture:
     survived: list[bool]
 
 
-def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed: int = 0) -> SearchPicture:
-    """A made-up table of two features, of which the second says little, with the paper's T = 8 in mind."""
+@dataclass(frozen=True)
+class _Noting(CPUEngine):
+    """Takes note of every configuration that it is asked about."""
+
+    asked: list[Configuration] = field(default_factory=list)
+
+    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        self.asked.extend(configurations)
+        return super().value_and_gradient(problem, configurations)
+
+
+def made_up_table(points: int, seed: int) -> tuple[Array, Array]:
+    """Two features, of which the second says little, and labels of three classes for a quarter of the rows."""
     rng = np.random.default_rng(seed)
     classes = np.arange(points) % 3
     X = np.column_stack([classes + 0.35 * rng.normal(size=points), 0.3 * classes + 1.5 * rng.normal(size=points)])
-    y = np.where(np.arange(points) < points // 4, classes, -1)
-    setting: dict[str, Any] = {"loss": "ranking", "validation": "loo"}
-    model = pglearn.PGLearnClassifier.paper(
-        **budget.parameters, **setting, k_range=(8, 8), bandwidth_range=(0.1, 3.0), engine="cpu", random_state=seed
+    return X, np.where(np.arange(points) < points // 4, classes, -1)
+
+
+def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed: int = 0) -> SearchPicture:
+    """A search on a made-up table, with the paper's T = 8 in mind."""
+    X, y = made_up_table(points, seed)
+    problem = Problem.of(X, y)
+    k, space = 8, Space(2, mean_distance(X, seed))
+    search = Search(
+        Schedule(budget.units, 2, budget.candidates), Draws((space,), (k, k), (0.1, 3.0), seed), budget.unit_steps
     )
-    watcher = Watcher()
-    model.fit(X, y, listeners=(watcher,))
-    last = max(until for until, _ in watcher.entries)
-    paths: dict[int, list[Array]] = {}
-    ends: dict[int, float] = {}
-    for until, event in watcher.entries:
-        paths.setdefault(event["candidate"], []).append(event["a"])
-        ends[event["candidate"]] = until
-    every = np.concatenate([np.array(path) for path in paths.values()])
-    axes = tuple(_decades(every[:, m], resolution) for m in range(2))
-    loss = [
-        [pglearn.loss_and_gradient(X, y, a=10.0 ** np.array([first, second]), k=8, **setting)[0] for first in axes[0]]
-        for second in axes[1]
-    ]
+    engine = _Noting(Ranking())
+    descent = Descent(Yardstick.of(engine.loss, problem.scored_codes, problem.n_classes))
+    with Pool(problem, Task(engine, descent), workers_for("serial", 1)) as pool:
+        candidates = search.run(pool).candidates
+    paths = [np.array([at.a for at in engine.asked if at.owner == candidate.id]) for candidate in candidates]
+    axes = tuple(_decades(np.concatenate(paths)[:, m], resolution) for m in range(2))
+    surface = [Configuration(k, 10.0 ** np.array([first, second])) for second in axes[1] for first in axes[0]]
+    loss = [evaluation.loss for evaluation in engine.value_and_gradient(problem, surface)]
     return SearchPicture(
         axes=(axes[0], axes[1]),
-        loss=np.array(loss),
-        paths=[_log10(np.array(path), axes) for path in paths.values()],
-        survived=[ends[candidate] == last for candidate in paths],
+        loss=np.reshape(loss, (resolution, resolution)),
+        paths=[_log10(path, axes) for path in paths],
+        survived=[candidate.died is None for candidate in candidates],
     )
 
 
@@ -123,13 +140,14 @@ def _curves(rows: Iterable[Row], key: Any, x: Any) -> list[Curve]:
 def draw_search(picture: SearchPicture) -> Any:
     """Figure 1."""
     figure, ((axes,),) = _panels(1, 1, size=5.5)
-    colours = axes.contourf(*picture.axes, picture.loss, levels=24, cmap="RdYlBu")
+    colours = axes.contourf(*picture.axes, picture.loss, levels=24, cmap="Blues")
     figure.colorbar(colours, ax=axes, label="validation loss")
     for path, survived in zip(picture.paths, picture.survived, strict=True):
-        colour = "black" if survived else "dimgray"
-        axes.plot(*path.T, color=colour, linewidth=1.5 if survived else 0.7, marker=".", markersize=3)
-        axes.plot(*path[0], marker="*", color=colour, markersize=10 if survived else 6)
-    axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂", title="Candidates (★ after their first round) on the loss")
+        colour = TEST if survived else "dimgray"
+        axes.plot(*path.T, color=colour, linewidth=1.2 if survived else 0.7, marker=".", markersize=3)
+        axes.plot(*path[0], marker="*", color=colour, markersize=9 if survived else 6)
+    axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂ (lower edge: 0)")
+    axes.set_title("Candidates from their draws (★); red: alive at the end")
     return figure
 
 
@@ -137,10 +155,9 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
     """Figures 3 and 5b: every candidate thin, the best so far bold."""
     figure, panels = _panels(len(traces), 3)
     for axes, (name, trace) in zip(panels.flat, traces.items(), strict=False):
-        for candidate in np.unique(trace.candidate):
-            own = trace.of(candidate)
-            axes.plot(own.until, own.validation, color=VALIDATION, linewidth=0.5, alpha=0.5)
-            axes.plot(own.until, own.test, color=TEST, linewidth=0.5, alpha=0.5)
+        every = [trace.of(candidate) for candidate in np.unique(trace.candidate)]
+        for colour, y in ((VALIDATION, [own.validation for own in every]), (TEST, [own.test for own in every])):
+            axes.plot(*_one_line([own.until for own in every], y), color=colour, linewidth=0.5, alpha=0.5)
         best = trace.best
         axes.plot(best.until, best.validation, color=VALIDATION, linewidth=2.5, label="validation")
         axes.plot(best.until, best.test, color=TEST, linewidth=2.5, label="test")
@@ -151,9 +168,18 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
     return figure
 
 
+def _one_line(x: Sequence[Array], y: Sequence[Array]) -> tuple[Array, Array]:
+    """Many lines as one with gaps: a tenth of the file that as many would make."""
+    gap = np.array([np.nan])
+    joined = [np.concatenate([part for line in lines for part in (line, gap)]) for lines in (x, y)]
+    return joined[0], joined[1]
+
+
 def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = False) -> Any:
     """Figures 4 and 5a: a panel per data set, a line per method."""
-    sets = list(dict.fromkeys(curve.data for curve in curves))
+    from matplotlib.ticker import LogLocator, ScalarFormatter
+
+    sets = sorted({curve.data for curve in curves}, key=lambda name: [*SHOWN, name].index(name))
     others = [curve.method for curve in curves if curve.method not in METHODS]
     colours = {method: f"C{at % 10}" for at, method in enumerate([*METHODS, *dict.fromkeys(others)])}
     figure, panels = _panels(len(sets), 3)
@@ -164,6 +190,8 @@ def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = 
             axes.plot(curve.x, curve.y, color=colours[curve.method], linewidth=width, marker=".", label=curve.method)
         if log_x:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.minorticks_off()
         axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
     _legend_below(figure, panels)

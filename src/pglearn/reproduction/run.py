@@ -42,14 +42,18 @@ def fitted(method: str, files: Sequence[Path], budget: Budget, seed: int, X: Arr
     """One fit on one thread; only the fit is timed. `y` is −1 wherever the label is not shown."""
     started = time.perf_counter()
     try:
-        model = methods_with(files)[method](budget, seed)
-        with threadpool_limits(limits=1), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The search was interrupted")  # the run stops, and says so
-            started = time.perf_counter()
-            model.fit(X, y)
-            seconds = time.perf_counter() - started
+        return timed(methods_with(files)[method](budget, seed), X, y)
     except FAILURES as error:
         return Outcome(None, np.nan, time.perf_counter() - started, f"{type(error).__name__}: {error}")
+
+
+def timed(model: Any, X: Array, y: Array, **options: Any) -> Outcome:
+    """The same with a model that was made before and options for its fit; what it raises is the caller's to handle."""
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The search was interrupted")  # the run stops, and says so
+        started = time.perf_counter()
+        model.fit(X, y, **options)
+        seconds = time.perf_counter() - started
     interrupted = getattr(model, "stop_reason_", "finished") == "interrupted"
     return Outcome(np.asarray(model.transduction_), validation_accuracy(model), seconds, interrupted=interrupted)
 
@@ -81,7 +85,7 @@ def run(
     """Fit every cell that has no row yet, `jobs` at a time, and add each row as it comes."""
     missing = [cell for cell in cells if not rows.has(cell)]
     for cell, outcome in outcomes(missing, data, files, jobs):
-        row = _row(cell, outcome, data[cell.data], circumstances)
+        row = row_of(cell, outcome, data[cell.data], circumstances)
         rows.add(row)
         done(row)
 
@@ -106,7 +110,8 @@ def _numbered(number: int, *task: Any) -> tuple[int, Outcome]:
     return number, fitted(*task)
 
 
-def _row(cell: Cell, outcome: Outcome, data: Benchmark, circumstances: Circumstances) -> Row:
+def row_of(cell: Cell, outcome: Outcome, data: Benchmark, circumstances: Circumstances) -> Row:
+    """An outcome, scored."""
     right = np.nan if outcome.labels is None else accuracy(data, cell.percent, cell.split, outcome.labels)
     figures = (float(right), outcome.validation_accuracy, outcome.seconds)
     return Row(cell, *figures, outcome.failure, now(), circumstances)

@@ -6,11 +6,14 @@ scored when the fit is over, so that looking costs the search no time and no tes
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from pglearn.datasets import Benchmark
 from pglearn.engine import CPUEngine
@@ -20,7 +23,7 @@ from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.reproduction.methods import METHODS, REFERENCE
 from pglearn.reproduction.rows import Cell
-from pglearn.reproduction.run import accuracy
+from pglearn.reproduction.run import Outcome, accuracy, timed
 from pglearn.search import Event
 
 
@@ -79,19 +82,34 @@ class Watcher:
             self.entries.append((self._until, event))
 
 
-def traced(cell: Cell, data: Benchmark) -> Trace:
-    """A fit of the paper's PG-learn, watched. Its candidates weigh the features as they are given, in one basis."""
+def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> Iterator[tuple[Cell, Trace, Outcome]]:
+    """Searches, `jobs` at a time, in whatever order they finish. One that Ctrl-C has cut short ends them all."""
+    calls = (delayed(_numbered)(number, cell, data[cell.data]) for number, cell in enumerate(cells))
+    for number, trace, outcome in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        yield cells[number], trace, outcome
+
+
+def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace, Outcome]:
+    with threadpool_limits(limits=1):
+        return number, *traced(cell, data)
+
+
+def traced(cell: Cell, data: Benchmark) -> tuple[Trace, Outcome]:
+    """A fit of the paper's PG-learn, watched, and its outcome, as of any other fit.
+
+    Its candidates weigh the features as they are given, in one basis.
+    """
     X, y = data.features(cell.noise, cell.split), data.shown(cell.percent, cell.split)
     model = METHODS[REFERENCE](cell.budget, cell.seed)
     watcher = Watcher()
-    model.fit(X, y, listeners=(watcher,))
-    if model.stop_reason_ == "interrupted":
-        raise KeyboardInterrupt
+    outcome = timed(model, X, y, listeners=(watcher,))
     problem = Problem.of(X, y)
     right = [
         accuracy(data, cell.percent, cell.split, _labels(problem, event, model.alpha)) for _, event in watcher.entries
     ]
-    return Trace(
+    trace = Trace(
         candidate=np.array([event["candidate"] for _, event in watcher.entries]),
         until=np.array([until for until, _ in watcher.entries]),
         loss=np.array([event["loss"] for _, event in watcher.entries]),
@@ -99,6 +117,7 @@ def traced(cell: Cell, data: Benchmark) -> Trace:
         test=np.array(right),
         weights=np.asarray(model.feature_weights_),
     )
+    return trace, outcome
 
 
 def _labels(problem: Problem, event: dict[str, Any], alpha: float) -> Array:

@@ -42,6 +42,8 @@ class Candidate:
     """Lowest share of the exact neighbours that one of its graphs had."""
     anchor: Array | None = None
     """Where its near points were searched for, if neighbours are approximate."""
+    overrun: float = 0.0
+    """Seconds that its stints, and those of the candidates whose place it took, have run over by in all."""
 
     def copy(self) -> Self:
         """Another that can go on by itself. Arrays are replaced on the way, never written to: they can be shared."""

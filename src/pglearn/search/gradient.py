@@ -26,7 +26,11 @@ MOST_STEPS = 16  # of a candidate with at least as many weights as labels
 
 @dataclass(frozen=True)
 class Stint:
-    """How long to run: a number of steps or seconds, not past `deadline` (as of time.time())."""
+    """How long to run: a number of steps or seconds, not past `deadline` (as of time.time()).
+
+    A step is never cut short. What a stint of seconds runs over by is taken off the next one of the same candidate, or
+    of the one that takes its place: however short the stints, their sum runs over by one step.
+    """
 
     steps: int | None = None
     seconds: float | None = None
@@ -66,11 +70,13 @@ def advance(
 ) -> list[Candidate]:
     """Run every candidate for a stint, side by side. The clock is read before every step, so it overruns by one."""
     begun = time.monotonic()
+    used: dict[int, float] = {}  # seconds, by the end of a candidate's last step
 
-    def time_is_up() -> bool:
-        if stopped() or (stint.deadline is not None and time.time() >= stint.deadline):
-            return True
-        return stint.seconds is not None and time.monotonic() - begun >= stint.seconds
+    def is_over() -> bool:
+        return stopped() or (stint.deadline is not None and time.time() >= stint.deadline)
+
+    def has_time(candidate: Candidate) -> bool:
+        return stint.seconds is None or time.monotonic() - begun < stint.seconds - candidate.overrun
 
     def evaluate(running: Sequence[Candidate]) -> None:
         started = time.monotonic()
@@ -80,13 +86,14 @@ def advance(
                 candidate.converged = candidate.failure is None and descent.converged(candidate)
         for candidate in running:
             candidate.seconds += (time.monotonic() - started) / len(running)
+            used[candidate.id] = time.monotonic() - begun
 
-    newborn = [candidate for candidate in candidates if not candidate.started]
-    if newborn and not time_is_up():
+    newborn = [candidate for candidate in candidates if not candidate.started and has_time(candidate)]
+    if newborn and not is_over():
         evaluate(newborn)
     done = 0
-    while (stint.steps is None or done < stint.steps) and not time_is_up():
-        running = [candidate for candidate in candidates if candidate.started and not candidate.finished]
+    while (stint.steps is None or done < stint.steps) and not is_over():
+        running = [c for c in candidates if c.started and not c.finished and has_time(c)]
         if not running:
             break
         for candidate in running:
@@ -95,6 +102,9 @@ def advance(
             candidate.steps += 1
         evaluate(running)
         done += 1
+    if stint.seconds is not None:
+        for candidate in candidates:
+            candidate.overrun = max(0.0, candidate.overrun + used.get(candidate.id, 0.0) - stint.seconds)
     return list(candidates)
 
 

@@ -56,7 +56,12 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Search:
-    """A schedule with its clock: units of `unit_steps` steps, or of `unit_seconds` seconds if given."""
+    """A schedule with its clock: units of `unit_steps` steps, or of `unit_seconds` seconds if given.
+
+    With seconds, each of the T places is over its B units by at most one step at the end of the search. Where a unit is
+    shorter than a step, some draws are so never looked at: those before them have used up their time. (Without
+    barriers a new draw takes nobody's place, and each may be over by a step.)
+    """
 
     schedule: Schedule
     draws: Draws
@@ -239,7 +244,8 @@ class Search:
         new = [
             self.draws.candidate(drawn + i, born=milestone, basis=replaced.basis) for i, replaced in enumerate(others)
         ]
-        for candidate in new:
+        for candidate, replaced in zip(new, others, strict=True):
+            candidate.overrun = replaced.overrun
             _tell_of_draw(candidate, emit)
         return replace(state, candidates=state.candidates + new)
 

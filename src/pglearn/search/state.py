@@ -81,6 +81,7 @@ class State:
             "failure": np.array([c.failure or "" for c in candidates], dtype=str),
             "used": np.array([c.seconds for c in candidates]),
             "recall": np.array([c.recall for c in candidates]),
+            "overrun": np.array([c.overrun for c in candidates]),
             "history_sizes": np.array([len(c.history) for c in candidates]),
             "history_step": np.array([step for step, _, _ in history], dtype=np.int64),
             "history_loss": np.array([loss for _, loss, _ in history], dtype=np.float64),
@@ -116,6 +117,7 @@ class State:
                 float(arrays["used"][id]),
                 float(arrays["recall"][id]),
                 vectors["anchor"][id] if len(vectors["anchor"][id]) else None,
+                float(arrays["overrun"][id]),
             )
             for id in range(len(arrays["k"]))
         ]
