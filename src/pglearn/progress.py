@@ -90,16 +90,18 @@ class Bar:
                     engine=_described(event),
                 )
             case "answer_started":
-                members = len(event["members"])
+                what, total, members = "labels of all rows · graph", event["total"], len(event["members"])
                 self._answer = self._progress.add_task(
-                    "answer", total=2 * members, engine="labels of all rows · graph", round=0, rounds=members, best=""
+                    "answer", total=total, engine=what, round=0, rounds=members, best=""
                 )
             case "member_graph_built":
                 self._built += 1
                 recall = f"recall {event['recall']:.3f}"
                 self._progress.update(self._answer, advance=1, round=self._built, best=recall)
             case "member_solved":
-                self._progress.update(self._answer, advance=1, total=event["total"])
+                self._progress.update(self._answer, advance=1)
+            case "answer_ended":
+                self._progress.update(self._answer, completed=self._progress.tasks[self._answer].total)
             case "round_started":
                 self._progress.update(self._task, round=event["round"] + 1)
             case "candidate_advanced":

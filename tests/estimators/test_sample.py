@@ -81,6 +81,12 @@ def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_lim
     assert (fitted.search_results_["recall"][selected] > 0.95).all()
     assert [event["number"] for event in heard] == list(range(len(heard)))
     assert heard[-1]["event"] == "answer_ended"
+    (started,) = [event for event in heard if event["event"] == "answer_started"]
+    done = sum(event["event"] in ("member_graph_built", "member_solved") for event in heard)
+    assert done in (
+        started["total"],
+        2 * len(built),
+    )  # whether the members heard each other, or had no shares to keep to
     assert (fitted.predict(X[:20]) == fitted.transduction_[:20]).mean() > 0.9
     assert fitted._answer.X.dtype == np.float32
 

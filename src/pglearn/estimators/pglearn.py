@@ -31,6 +31,7 @@ from pglearn.estimators.base import (
 )
 from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
+from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
@@ -42,7 +43,7 @@ from pglearn.parameters import choice
 from pglearn.problem import Array, Points, Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, Space
+from pglearn.search.candidate import Candidate, Draws, Space
 from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
@@ -332,7 +333,7 @@ class PGLearnClassifier(TableClassifier):
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
         self.stop_reason_ = result.reason
-        _warn_of_failures(result.candidates)
+        warn_of_failures(result.candidates)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(
@@ -465,15 +466,17 @@ class PGLearnClassifier(TableClassifier):
         engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
         linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
-        emit("answer_started", members=[c.id for c in chosen], neighbors=_neighbours_of(engine))
-        graphs = [self._graph_of_member(engine, table, problem, candidate, emit) for candidate in chosen]
         prior = checked_prior(self.class_prior, problem.classes)
+        may_hear = len(chosen) > 1 and prior is not None
+        total = (2 + HEARINGS * may_hear) * len(chosen)
+        emit("answer_started", members=[c.id for c in chosen], neighbors=_neighbours_of(engine), total=total)
+        graphs = [self._graph_of_member(engine, table, problem, candidate, emit) for candidate in chosen]
 
         def answer(beliefs: Array | None = None) -> Answer:
             solutions = []
             for graph in graphs:
                 solutions.append(engine.propagate(table.problem, graph, beliefs))
-                emit("member_solved", total=(2 if beliefs is None else 2 + HEARINGS) * len(graphs))
+                emit("member_solved", total=total)
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
             return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)
@@ -481,7 +484,7 @@ class PGLearnClassifier(TableClassifier):
         first = answer()
         shares = first.shares_to_reach(prior)
         found = first = first.with_shares(shares)
-        if len(chosen) > 1 and shares is not None:
+        if may_hear and shares is not None:
             for _ in range(HEARINGS):
                 found = answer(found.beliefs).as_sure_as(first).with_shares(shares)
         self._publish(found)
@@ -490,8 +493,8 @@ class PGLearnClassifier(TableClassifier):
         joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())
         self.graph_ = mean_graph([graph.W for graph in joined[0]], joined[1])
         self.neighbors_ = _neighbours_of(engine)
-        self.search_results_ = _table_of(result.candidates, chosen, weights, self.bases_, float(self.budget))
-        self.history_ = _history_of(result.candidates)
+        self.search_results_ = search_results(result.candidates, chosen, weights, self.bases_, float(self.budget))
+        self.history_ = history(result.candidates)
 
     @staticmethod
     def _graph_of_member(engine: Engine, table: Table, problem: Problem, chosen: Candidate, emit: Stream) -> Graph:
@@ -543,16 +546,6 @@ def _stays_sparse(X: Points, bases: list[Basis]) -> bool:
     return is_sparse(X) and any(basis.axes is None for basis in bases)
 
 
-def _warn_of_failures(candidates: list[Candidate]) -> None:
-    raised = [c.failure for c in candidates if c.failure is not None and not c.failure.startswith(NOT_FINITE)]
-    if raised:
-        warnings.warn(
-            f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
-            "search_results_['failure'] has them all.",
-            stacklevel=3,
-        )
-
-
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic))
@@ -572,30 +565,3 @@ def _progress(verbose: int) -> Any:
     from pglearn.progress import progress_bar, silence
 
     return progress_bar() if verbose else silence()
-
-
-def _table_of(
-    candidates: list[Candidate], chosen: list[Candidate], weights: Array, bases: list[str], budget: float
-) -> dict[str, Array]:
-    weight_of = {candidate.id: weight for candidate, weight in zip(chosen, weights, strict=True)}
-    return {
-        "candidate": np.array([c.id for c in candidates]),
-        "k": np.array([c.k for c in candidates]),
-        "basis": np.array([bases[c.basis] for c in candidates]),
-        "born": np.array([c.born for c in candidates]),
-        "died": np.array([budget if c.died is None else c.died for c in candidates]),
-        "steps": np.array([c.steps for c in candidates]),
-        "loss": np.array([c.loss for c in candidates]),
-        "accuracy": np.array([c.accuracy for c in candidates]),
-        "converged": np.array([c.converged for c in candidates]),
-        "failure": np.array([c.failure or "" for c in candidates]),
-        "recall": np.array([c.recall for c in candidates]),
-        "selected": np.array([c.id in weight_of for c in candidates]),
-        "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
-    }
-
-
-def _history_of(candidates: list[Candidate]) -> dict[str, Array]:
-    rows = [(c.id, *entry) for c in candidates for entry in c.history]
-    names = ("candidate", "step", "loss", "accuracy")
-    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}

@@ -18,9 +18,9 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
-| answer_started       | members (ids), neighbors                                                 |
+| answer_started       | members (ids), neighbors, total (of graphs and solves, at most)          |
 | member_graph_built   | candidate, recall, edges                                                 |
-| member_solved        | total (of graphs and solves)                                             |
+| member_solved        | total                                                                    |
 | answer_ended         |                                                                          |
 
 Those after `search_ended` are of a table that was searched on a sample of its rows, and is now labelled as a whole.

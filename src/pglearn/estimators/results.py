@@ -1,0 +1,47 @@
+"""What a search leaves behind for its user: its candidates and their steps as arrays, and what became of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from pglearn.problem import Array
+from pglearn.search.candidate import NOT_FINITE, Candidate
+
+
+def search_results(
+    candidates: list[Candidate], chosen: list[Candidate], weights: Array, bases: list[str], budget: float
+) -> dict[str, Array]:
+    weight_of = {candidate.id: weight for candidate, weight in zip(chosen, weights, strict=True)}
+    return {
+        "candidate": np.array([c.id for c in candidates]),
+        "k": np.array([c.k for c in candidates]),
+        "basis": np.array([bases[c.basis] for c in candidates]),
+        "born": np.array([c.born for c in candidates]),
+        "died": np.array([budget if c.died is None else c.died for c in candidates]),
+        "steps": np.array([c.steps for c in candidates]),
+        "loss": np.array([c.loss for c in candidates]),
+        "accuracy": np.array([c.accuracy for c in candidates]),
+        "converged": np.array([c.converged for c in candidates]),
+        "failure": np.array([c.failure or "" for c in candidates]),
+        "recall": np.array([c.recall for c in candidates]),
+        "selected": np.array([c.id in weight_of for c in candidates]),
+        "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
+    }
+
+
+def history(candidates: list[Candidate]) -> dict[str, Array]:
+    rows = [(c.id, *entry) for c in candidates for entry in c.history]
+    names = ("candidate", "step", "loss", "accuracy")
+    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def warn_of_failures(candidates: list[Candidate]) -> None:
+    raised = [c.failure for c in candidates if c.failure is not None and not c.failure.startswith(NOT_FINITE)]
+    if raised:
+        warnings.warn(
+            f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
+            "search_results_['failure'] has them all.",
+            stacklevel=3,
+        )
