@@ -112,7 +112,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a small X, and no separately started processes")
     parser.add_argument("--engines", nargs="+", choices=list(BARE), help="default: all that are installed")
-    parser.add_argument("--rounds", type=int, default=10, help="of which the fastest counts")
+    parser.add_argument("--rounds", type=int, default=30, help="of which the fastest counts")
     parser.add_argument("--data", help=argparse.SUPPRESS)  # the tests give one to every script; X is made up here
     return parser.parse_args()
 

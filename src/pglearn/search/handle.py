@@ -6,6 +6,7 @@ read-only.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -89,6 +90,7 @@ class OnDisk:
             )
             _opened.problem = replace(self._rest, X=X, others=tuple(others))
             _opened.folder, _opened.parent = self._folder, os.getppid()
+            gc.freeze()  # loky collects garbage every second, and would look through all of NumPy and SciPy each time
         assert _opened.problem is not None
         return _opened.problem
 

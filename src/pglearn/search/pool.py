@@ -60,7 +60,7 @@ class _OneThread:
                 self._limit.enter_context(_threadpools().limit(limits=1))
             self._needed_by += 1
         try:
-            with _threadpools().select(user_api="openmp").limit(limits=1):
+            with _openmp().limit(limits=1):
                 yield
         finally:
             with self._lock:
@@ -75,6 +75,11 @@ _limit_of_process = _OneThread()
 @cache
 def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return _threadpools().select(user_api="openmp")
 
 
 def one_thread() -> AbstractContextManager[object]:
