@@ -28,7 +28,7 @@ from pglearn.problem import Array, Problem
 from pglearn.propagation import Solution
 from pglearn.search import Candidate, Listener
 from pglearn.search.interrupts import first_interrupt
-from pglearn.search.pool import one_thread
+from pglearn.search.limits import one_thread
 
 
 class BaselineClassifier(TableClassifier):

@@ -6,18 +6,14 @@ again only what is missing. Work goes out in parts of a stint, the longest first
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
 from queue import SimpleQueue
 from typing import TypeAlias
-
-from threadpoolctl import ThreadpoolController
 
 from pglearn.engine import Engine
 from pglearn.errors import WorkerError
@@ -25,6 +21,7 @@ from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
+from pglearn.search.limits import one_thread
 from pglearn.search.workers import Workers, starting
 from pglearn.threads import at_most
 
@@ -40,51 +37,6 @@ class Task:
 
     engine: Engine
     descent: Descent
-
-
-class _OneThread:
-    """The limit of this process, lifted by the last who needs it: a task that ends must not lift that of another.
-
-    BLAS has one limit for the process, OpenMP one for each thread that calls it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._needed_by = 0
-        self._limit = ExitStack()
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if self._needed_by == 0:
-                self._limit.enter_context(_threadpools().limit(limits=1))
-            self._needed_by += 1
-        try:
-            with _openmp().limit(limits=1):
-                yield
-        finally:
-            with self._lock:
-                self._needed_by -= 1
-                if self._needed_by == 0:
-                    self._limit.close()
-
-
-_limit_of_process = _OneThread()
-
-
-@cache
-def _threadpools() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    return _threadpools().select(user_api="openmp")
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """One BLAS and OpenMP thread: the parallelism is across candidates, and sums round alike on every worker."""
-    return _limit_of_process()
 
 
 def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
