@@ -25,7 +25,7 @@ from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Schedule
 from pglearn.search.candidate import Draws, Space
-from pglearn.search.pool import one_thread
+from pglearn.search.limits import one_thread
 
 ENOUGH = (0.2, 0.1, 0.07, 0.05, 0.035, 0.02, 0.01, 0.0)
 SCHEDULE = Schedule(budget=16, rate=2, population=8)

@@ -256,7 +256,7 @@ def million_points(options: argparse.Namespace) -> tuple[Problem, np.ndarray]:
 
 
 def one_thread_step(reference: CPUEngine, problem: Problem, configuration: Configuration) -> float:
-    from pglearn.search.pool import one_thread
+    from pglearn.search.limits import one_thread
 
     with one_thread():
         return reference.value_and_gradient(problem, [configuration])[0].loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
@@ -41,7 +41,6 @@ class _OneThread:
                     self._limit.close()
 
     def for_good(self) -> None:
-        """Limit OpenMP in this thread, which is ours, until it ends. To do so for every task takes longer than some."""
         _openmp().limit(limits=1)
         self._this_thread.is_limited = True
 
@@ -56,4 +55,14 @@ def _openmp() -> ThreadpoolController:
     return _threadpools().select(user_api="openmp")
 
 
-one_thread = _OneThread()
+_limit_of_process = _OneThread()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """One BLAS and OpenMP thread for this thread within, and one BLAS thread for all others."""
+    return _limit_of_process()
+
+
+def one_thread_for_good() -> None:
+    """Limit OpenMP in this thread, which is ours, until it ends. To do so for every task takes longer than some."""
+    _limit_of_process.for_good()

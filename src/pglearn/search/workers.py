@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search.handle import Handle, InMemory, OnDisk
-from pglearn.search.limits import one_thread
+from pglearn.search.limits import one_thread_for_good
 
 IDLE_SECONDS = 30  # after which processes that no search uses end
 ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
@@ -105,7 +105,7 @@ class Threads:
     """Threads of this process, for as long as the pool."""
 
     def __init__(self, n: int) -> None:
-        self._executor = ThreadPoolExecutor(n, initializer=one_thread.for_good)
+        self._executor = ThreadPoolExecutor(n, initializer=one_thread_for_good)
         self.at_once = n
 
     def handle(self, problem: Problem) -> Handle:
