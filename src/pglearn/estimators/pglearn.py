@@ -476,7 +476,7 @@ class PGLearnClassifier(TableClassifier):
             solutions = []
             for graph in graphs:
                 solutions.append(engine.propagate(table.problem, graph, beliefs))
-                emit("member_solved", total=total)
+                emit("member_solved")
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
             return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)

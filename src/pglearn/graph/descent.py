@@ -37,10 +37,10 @@ def near_points(Z: Array, m: int, seed: int = 0, tried: int = 24, known: Array |
     near, fresh = np.full((n, m), -1, dtype=np.int32), np.ones((n, m), dtype=np.bool_)
     d2 = np.full((n, m), np.inf, dtype=np.float32)
     if known is not None:
-        in_parts(lambda start, stop: _remember(start, stop, Z, order, place, known, near, d2), n)
+        in_parts(lambda start, stop: _remember(start, stop, Z, order, place, known, near, d2, fresh), n)
     for points, ends in trees if known is None else []:
         members = place[points]
-        in_parts(lambda start, stop: _join_leaves(start, stop, Z, members, ends, near, d2), len(ends) - 1)  # noqa: B023
+        in_parts(lambda start, stop: _join_leaves(start, stop, Z, members, ends, near, d2, fresh), len(ends) - 1)  # noqa: B023
     tried = min(tried, m)
     for round in range(MOST_ROUNDS):
         around, is_new = _around(near, fresh, tried, seed + round)
@@ -117,7 +117,7 @@ def _cut(Z, leaf, seed):
 
 
 @compiled
-def _join_leaves(first, last, Z, points, ends, near, d2):
+def _join_leaves(first, last, Z, points, ends, near, d2, fresh):
     """Compare all points of a leaf with each other, feature after feature for all of them at once."""
     largest = 0
     for leaf in range(first, last):
@@ -143,25 +143,21 @@ def _join_leaves(first, last, Z, points, ends, near, d2):
             worst = d2[p, -1]
             for other in range(size):
                 if totals[other] < worst and other != at:
-                    _offer(p, points[start + other], totals[other], near, d2)
+                    _offer(p, points[start + other], totals[other], near, d2, fresh)
                     worst = d2[p, -1]
 
 
 @compiled
-def _offer(p, q, distance, near, d2):
+def _offer(p, q, distance, near, d2, fresh):
     """Note q as a neighbour of p unless it is one. A distance may be a rounding away from what it was before."""
     for at in range(near.shape[1]):
         if near[p, at] == q:
             return
-    at = near.shape[1] - 1
-    while at > 0 and d2[p, at - 1] > distance:
-        d2[p, at], near[p, at] = d2[p, at - 1], near[p, at - 1]
-        at -= 1
-    d2[p, at], near[p, at] = distance, q
+    _push(p, q, distance, near, d2, fresh)
 
 
 @compiled
-def _remember(start, stop, Z, order, place, known, near, d2):
+def _remember(start, stop, Z, order, place, known, near, d2, fresh):
     """Write down neighbours that are known, which are numbered as the points were given."""
     for p in range(start, stop):
         for at in range(known.shape[1]):
@@ -169,7 +165,7 @@ def _remember(start, stop, Z, order, place, known, near, d2):
                 q = place[known[order[p], at]]
                 distance = _distance(Z[p], Z[q])
                 if distance < d2[p, -1]:
-                    _offer(p, q, distance, near, d2)
+                    _offer(p, q, distance, near, d2, fresh)
 
 
 @compiled

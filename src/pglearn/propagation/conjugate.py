@@ -83,16 +83,14 @@ def _refined(
     In float32, half the memory to go through, R drifts from what is left of B: every few digits it is computed anew, in
     float64, and the iterations begin again from there.
     """
-    is_coarse = working.dtype == np.float32
+    rounds, digits = (MOST_REFINEMENTS, FLOAT32_GOAL) if working.dtype == np.float32 else (1, 0.0)
     F, products = np.zeros(B.shape), 0
     passes = CompiledPasses(working, mu, B.shape)
     error = passes.renew(P, B, F)
-    for _ in range(MOST_REFINEMENTS if is_coarse else 1):
+    for _ in range(rounds):
         if not (error > goal).any():
             break
-        products += _iterated(
-            passes, np.maximum(goal, FLOAT32_GOAL * error) if is_coarse else np.full_like(error, goal)
-        )
+        products += _iterated(passes, np.maximum(goal, digits * error))
         F += passes.F
         error = passes.renew(P, B, F)
     return F, error, products

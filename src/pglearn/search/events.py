@@ -20,7 +20,7 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
 | answer_started       | members (ids), neighbors, total (of graphs and solves, at most)          |
 | member_graph_built   | candidate, recall, edges                                                 |
-| member_solved        | total                                                                    |
+| member_solved        |                                                                          |
 | answer_ended         |                                                                          |
 
 Those after `search_ended` are of a table that was searched on a sample of its rows, and is now labelled as a whole.
