@@ -86,8 +86,15 @@ def test_table_4_gives_each_competitor_all_units(reproduce, out):
     assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal") == 0
     rows = pd.read_csv(out / "rows.csv")
     assert set(rows["noise"]) == {"normal"}
+    assert set(rows["percent"]) == {20}
     assert (rows["budget"] * rows["candidates"]).eq(4).all()
     assert set(pd.read_csv(out / "table4.csv")["noise"]) == {"normal"}
+
+
+def test_table_4_with_another_share_of_labels(reproduce, out):
+    assert reproduce("table4", "--methods", "Grid", "--percents", "50") == 0
+    assert set(pd.read_csv(out / "rows.csv")["percent"]) == {50}
+    assert "50 % labels, uniform noise" in (out / "table4.md").read_text(encoding="utf-8")
 
 
 def test_units_of_seconds(reproduce, out, capsys):
@@ -154,7 +161,7 @@ def test_all_figures(reproduce, out, monkeypatch):
     assert len(rows[(rows["noise"] == "none") & (rows["candidates"] == 2) & (rows["method"] == "PG-learn")]) == 2
     assert not rows.duplicated(["method", "data", "percent", "split", "noise", "budget", "candidates"]).any()
     before = {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()}
-    assert reproduce("figures", "--only", "5b", "6", "--splits", "1") == 0
+    assert reproduce("figures", "--only", "5b", "6", "--percents", "10", "--splits", "1") == 0
     assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before
 
 
@@ -177,16 +184,17 @@ def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatc
         ("table2", ["--methods", "Grit"], "--methods Grit is not known: choose among PG-learn, "),
         ("table2", ["--sets", "orl"], "--sets orl is not known: choose among coil, usps"),
         ("table3", ["--percents", "15"], "--percents 15 is not known"),
+        ("table4", ["--percents", "10", "20"], "table4 has one share of labels: give one number after --percents"),
         ("table4", ["--noise", "pink"], "--noise pink is not known: choose among uniform, normal"),
         ("figures", ["--only", "2"], "--only 2 is not known"),
         ("table2", ["--candidates", "1"], "--candidates=1 must be a whole number of at least 2"),
         ("table2", ["--splits", "11"], "there are 10 published splits"),
         ("table2", ["--jobs", "0"], "--jobs=0 must be"),
         ("table2", ["--unit-seconds", "-1"], "--unit-seconds=-1.0 must be above 0"),
-        ("table2", ["--percents", "10"], "--percents is for table3 and figures, not for table2"),
+        ("table2", ["--percents", "10"], "--percents is for table3, table4 and figures, not for table2"),
         ("table3", ["--noise", "normal"], "--noise is for table4 and figures, not for table3"),
         ("table4", ["--only", "1"], "--only is for figures, not for table4"),
-        ("figures", ["--no-run"], "--no-run is for table2 and table3 and table4, not for figures"),
+        ("figures", ["--no-run"], "--no-run is for table2, table3 and table4, not for figures"),
     ],
 )
 def test_options_that_are_no_good_cost_no_time(reproduce, out, capsys, experiment, options, sentence):

@@ -176,7 +176,7 @@ def test_the_experiments_are_the_papers():
     two, three, four = (EXPERIMENTS[f"table{number}"] for number in (2, 3, 4))
     assert (two.percents, two.noise, two.splits) == ((10,), "none", 10)
     assert (three.percents, three.noise) == ((10, 20, 30, 40, 50), "none")
-    assert (four.percents, four.noise, four.budget.candidates) == ((10,), "uniform", 32)
+    assert (four.percents, four.noise, four.budget.candidates) == ((20,), "uniform", 32)
     assert two.methods == three.methods == four.methods == tuple(METHODS)
     assert len(two.cells(NAMES)) == 5 * 10 * len(METHODS)
     assert len({cell.budget for cell in two.cells(NAMES)}) == 1, "equal budgets for all methods"

@@ -36,7 +36,7 @@ FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
 QUICK_FIGURE_SPLITS = 1  # of the fits of tables 3 and 4 and, for figure 5a, of all shorter ones
 BELONGS_TO = {
-    "percents": ("table3", "figures"),
+    "percents": ("table3", "table4", "figures"),
     "noise": ("table4", "figures"),
     "only": ("figures",),
     "no_run": ("table2", "table3", "table4"),
@@ -100,7 +100,7 @@ class Session:
             usual,
             budget=_budget(options, usual.quick_budget if options.quick else usual.budget),
             splits=options.splits or (quick_splits if options.quick else usual.splits),
-            percents=tuple(options.percents) if options.percents and len(usual.percents) > 1 else usual.percents,
+            percents=_percents(options, usual),
             noise=options.noise if options.noise and usual.noise != "none" else usual.noise,
             methods=tuple(options.methods or (*usual.methods, *own)),
         )
@@ -192,7 +192,8 @@ def _figure_1(session: Session) -> Any:
 
 def _figure_3(session: Session) -> Any:
     sets = [name for name in FIGURE_3_SETS if name in session.data] or list(session.data)
-    cells = [cell for cell in _of_reference(session, noise="none") if cell.data in sets and cell.split == 0]
+    percent = EXPERIMENTS["table2"].percents
+    cells = _of_reference(session, splits=1, noise="none", percents=percent).cells(sets)
     traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
     return figures.draw_progress(traces, f"PG-learn, one run each, {cells[0].budget}")
 
@@ -217,13 +218,13 @@ def _figure_5a(session: Session) -> Any:
 
 
 def _figure_5b(session: Session) -> Any:
-    cells = [cell for cell in _of_reference(session) if cell.split == 0]
+    cells = _of_reference(session, splits=1).cells(session.data)
     traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
     return figures.draw_progress(traces, f"PG-learn with {cells[0].noise} noise, one run each, {cells[0].budget}")
 
 
 def _figure_6(session: Session) -> Any:
-    traces = _traces(session, _of_reference(session))
+    traces = _traces(session, _of_reference(session).cells(session.data))
     return figures.draw_weights(
         {
             name: figures.mean_weights(trace for cell, trace in traces.items() if cell.data == name)
@@ -242,10 +243,9 @@ _DRAWINGS: dict[str, Callable[[Session], Any]] = {
 }
 
 
-def _of_reference(session: Session, noise: str | None = None) -> list[Cell]:
-    """The fits of PG-learn that the parallel experiment asks for, with its noise or another."""
-    experiment = replace(session.experiment("table4"), methods=(REFERENCE,))
-    return replace(experiment, noise=noise or experiment.noise).cells(session.data)
+def _of_reference(session: Session, **changes: Any) -> Experiment:
+    """The parallel experiment with PG-learn alone, and with what else a figure changes."""
+    return replace(session.experiment("table4"), methods=(REFERENCE,), **changes)
 
 
 def _traces(session: Session, cells: Sequence[Cell]) -> dict[Cell, Trace]:
@@ -268,6 +268,12 @@ def _trace_name(cell: Cell) -> str:
     return f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
 
 
+def _percents(options: argparse.Namespace, usual: Experiment) -> tuple[int, ...]:
+    """Table 3 takes several shares of labels, the others one: of several, which only figure 4 can use, none."""
+    several = len(usual.percents) > 1
+    return tuple(options.percents) if options.percents and (several or len(options.percents) == 1) else usual.percents
+
+
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
     changed = {
         "units": options.budget,
@@ -284,12 +290,12 @@ def _check(options: argparse.Namespace) -> None:
     for option, experiments in BELONGS_TO.items():
         if getattr(options, option) and options.experiment not in experiments:
             name = option.replace("_", "-")
-            raise InputError(
-                f"--{name} is for {' and '.join(experiments)}, not for {options.experiment}: leave it out."
-            )
+            raise InputError(f"--{name} is for {_listed(experiments)}, not for {options.experiment}: leave it out.")
     _among("--sets", options.sets, NAMES)
     _among("--methods", options.methods, methods_with(options.method_file))
     _among("--percents", options.percents, PERCENTS)
+    if options.experiment == "table4" and len(options.percents or ()) > 1:
+        raise InputError("table4 has one share of labels: give one number after --percents, and run it once for each.")
     _among("--noise", options.noise and [options.noise], NOISE)
     _among("--only", options.only, FIGURES)
     for name, least in {"budget": 1, "candidates": 2, "unit_steps": 1, "splits": 1, "jobs": 1}.items():
@@ -300,6 +306,11 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError("A unit is either steps or seconds: give --unit-steps or --unit-seconds, not both.")
     if (options.splits or 0) > SPLITS:
         raise InputError(f"--splits {options.splits}: there are {SPLITS} published splits.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _among(option: str, chosen: Sequence[Any] | None, known: Any) -> None:

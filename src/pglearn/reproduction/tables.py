@@ -68,8 +68,10 @@ class Table:
 
     @property
     def setting(self) -> str:
-        noise = "" if self.experiment.noise == "none" else f", {self.experiment.noise} noise"
-        return f"{self.experiment.budget} for every method{noise}, at most {self.experiment.splits} splits"
+        experiment = self.experiment
+        labels = "" if self.has_ranks else f", {experiment.percents[0]} % labels"
+        noise = "" if experiment.noise == "none" else f", {experiment.noise} noise"
+        return f"{experiment.budget} for every method{labels}{noise}, at most {experiment.splits} splits"
 
 
 @cache
