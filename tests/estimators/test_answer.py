@@ -115,10 +115,13 @@ def test_feature_weights_are_the_mean_of_the_members_in_units_of_the_features():
 def test_members_that_hear_each_other_leave_an_ensemble_as_sure_as_before():
     X, classes = make_blobs(90, n_features=3, centers=3, cluster_std=4.0, random_state=0)
     y = np.where(np.arange(90) < 18, classes, -1)
-    model = PGLearnClassifier(budget=2, class_prior=None, random_state=0).fit(X, y)
-    assert 1 <= model._answer.power < 4
-    alone = PGLearnClassifier(budget=2, class_prior=None, selection="best", random_state=0).fit(X, y)
-    assert alone._answer.power == 1
+    model = PGLearnClassifier(budget=2, class_prior="labels", random_state=0).fit(X, y)._answer
+    assert 1 < model.power < 4
+    said = sharpened(model.opinion[0], model.power).max(axis=1)
+    unheard = PGLearnClassifier(budget=2, class_prior=None, random_state=0).fit(X, y)._answer
+    assert unheard.power == 1
+    assert said.mean() == pytest.approx(unheard.opinion[0].max(axis=1).mean(), abs=1e-4)
+    assert said.mean() > model.opinion[0].max(axis=1).mean() + 1e-3, "less sure if not for the power"
 
 
 def test_members_hear_each_other_twice_where_there_are_class_shares(monkeypatch):

@@ -65,6 +65,16 @@ def test_a_run_that_was_stopped_goes_on(reproduce, out, capsys):
     assert "0 of 12 fits to do" in capsys.readouterr().out
 
 
+def test_rows_of_another_version_are_told_of(reproduce, out, capsys):
+    assert reproduce("table2", "--methods", "Grid", "--splits", "1") == 0
+    assert "several versions" not in capsys.readouterr().out
+    (out / "rows.csv").write_text(
+        re.sub(r"pglearn \S+ \w{8},", "pglearn 0.0.9 01234567,", (out / "rows.csv").read_text())
+    )
+    assert reproduce("table2", "--methods", "Grid", "--splits", "2") == 0
+    assert "note The rows are of several versions: pglearn 0.0.9 01234567 and pglearn" in capsys.readouterr().out
+
+
 def test_ctrl_c_says_how_to_go_on(reproduce, out, monkeypatch, capsys):
     def stopped(*arguments, **options):
         raise KeyboardInterrupt

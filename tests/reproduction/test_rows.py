@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -129,6 +130,7 @@ def test_a_disk_that_is_full_is_a_sentence(tmp_path):
 def test_versions_and_machine_name_what_matters():
     for name in ("pglearn", "Python", "NumPy", "SciPy", "scikit-learn"):
         assert f"{name} " in versions()
+    assert re.match(r"pglearn \S+ [0-9a-f]{8}, ", versions())
     assert machine().endswith("cores")
 
 

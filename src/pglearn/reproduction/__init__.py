@@ -5,7 +5,7 @@
 | `methods`     | name → how to make it with a budget; methods of one's own from a file         |
 | `experiments` | which fits each table asks for, and with how much time                        |
 | `rows`        | the file of results, one row per fit                                          |
-| `run`         | fits what the file lacks; the only place that holds test labels               |
+| `run`         | fits what the file lacks, and scores it: a learner never sees a test label    |
 | `expected`    | how long what is left will take                                               |
 | `significance`| paired Wilcoxon signed-rank tests and the paper's marks                       |
 | `tables`      | paper, ours and difference: in the terminal, as CSV and as Markdown           |

@@ -161,6 +161,9 @@ def show_table(session: Session) -> None:
     write_table(tables.as_frame(table), session.folder / f"{name}.csv")
     with whole_file(session.folder / f"{name}.md") as file:
         file.write(f"{tables.markdown(table)}\n`{session.circumstances.command}`\n".encode())
+    programs = sorted({row.circumstances.program for row in session.rows_of(cells)})
+    if len(programs) > 1:
+        session.console.print(f"[yellow]note[/] {escape(f'The rows are of several versions: {_listed(programs)}.')}")
     session.console.print(f"Written: {name}.csv, {name}.md and {ROWS} in {escape(str(session.folder))}")
     if session.options.quick:
         _tell_full_time(session, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
 import platform
@@ -41,6 +42,11 @@ class Circumstances:
     versions: str
     machine: str
     command: str
+
+    @property
+    def program(self) -> str:
+        """pglearn's version and source."""
+        return self.versions.split(",")[0]
 
     @classmethod
     def here(cls, command: str) -> Circumstances:
@@ -182,9 +188,17 @@ def versions() -> str:
     import pglearn
 
     return (
-        f"pglearn {pglearn.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"pglearn {pglearn.__version__} {source()}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     )
+
+
+def source() -> str:
+    """A short checksum of pglearn's own source, because what has one version number may differ between two days."""
+    import pglearn
+
+    paths = sorted(Path(pglearn.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:8]
 
 
 def machine() -> str:

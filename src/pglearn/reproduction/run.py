@@ -1,7 +1,7 @@
 """Fits what the file of rows lacks.
 
-The labels of test rows stay in this module: a learner is given features and the labels shown, and what it answers is
-scored here, after the clock has stopped.
+The labels of test rows stay with the harness: a learner is given features and the labels shown, and what it answers is
+scored here (a watched search's in `traces`), after the clock has stopped.
 """
 
 from __future__ import annotations
