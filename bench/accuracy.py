@@ -236,7 +236,7 @@ def print_means(table: Table, paper: dict[str, float]) -> None:
 
 
 def paper_figures(options: argparse.Namespace) -> dict[str, float]:
-    """By column: each data set at 10 % without noise and, with noise, at 10 or 20 %, whichever it was; else the mean."""
+    """By column: every data set at 10 % without noise and, with noise, at 10 or 20 %, whichever it was; else means."""
     if options.other:
         return {}
     known = {(10, "none"): PAPER, (10, "uniform"): PAPER_NOISE, (20, "uniform"): PAPER_NOISE}

@@ -63,9 +63,9 @@ def warn_of_recall(recall: float) -> None:
         )
 
 
-def k_near(Z: Array, k: int) -> Array:
-    """Like :func:`pglearn.graph.k_nearest`, approximately."""
-    return nearest_in(_searched(Z, k, LEAST_RECALL), Z, k)
+def k_near(Z: Array, k: int, recall: float = LEAST_RECALL) -> Array:
+    """Like :func:`pglearn.graph.k_nearest`, approximately: searched for until `recall` is reached, if it can be."""
+    return nearest_in(_searched(Z, k, recall), Z, k)
 
 
 def nearest_in(pool: Array, Z: Array, k: int) -> Array:
