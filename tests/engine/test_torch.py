@@ -22,7 +22,7 @@ if "torch" not in EXTRAS:
 
 import torch
 
-from pglearn.engine.torch import TorchEngine, dense, eager
+from pglearn.engine.torch import TorchEngine, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.graph import neighbours
@@ -79,6 +79,37 @@ def test_a_population_in_parts_is_the_same_population():
     for one, other in zip(whole, parts, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-12)
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_recorded_fits_and_has_few_sizes():
+    for most in range(1, 41):
+        part = replay.part_size(most)
+        assert most / 2 < part <= most
+        full = [replay.filled_up(size, part) for size in range(1, part + 1)]
+        assert all(size <= filled <= most for size, filled in enumerate(full, 1))
+        assert len(set(full)) <= max(1, most / 8)
+
+
+@pytest.mark.parametrize(("most", "taken"), [(1, [1] * 11), (3, [2] * 6), (9, [8, 8]), (12, [8, 8]), (100, [16])])
+def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
+    sizes = []
+
+    class OnHost:
+        pool = None
+
+        def __init__(self, step, a, k, pool):
+            self.step, self.size = step, len(a)
+
+        def __call__(self, a, k):
+            assert len(a) == len(k) == self.size
+            sizes.append(len(a))
+            return self.step(a, k)
+
+    monkeypatch.setattr(replay, "Recorded", OnHost)
+    a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
+    found = replay.Replayed(lambda a, k: a * k[:, None])(a, k, most)
+    torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
+    assert sizes == taken
 
 
 def test_the_same_population_twice_is_the_same_to_the_last_bit(form):

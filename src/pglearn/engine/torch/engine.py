@@ -18,7 +18,7 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.engine.torch.replay import Replayed
+from pglearn.engine.torch.replay import Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
@@ -34,7 +34,7 @@ CPU_MEMORY = 2 << 30
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 Result = TypeVar("Result")
-Step: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+Step: TypeAlias = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def cuda_is_available() -> bool:
@@ -138,14 +138,13 @@ class TorchEngine:
 
         def population(memory: int) -> Array:
             step = self._step_on(placed)  # not kept outside: what it recorded must go when memory runs out
-            size = max(1, memory // dense.bytes_per_candidate(placed))
-            parts = [step(a[start : start + size], k[start : start + size]) for start in range(0, len(a), size)]
-            return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+            most = max(1, memory // dense.bytes_per_candidate(placed))
+            return np.asarray(step(a, k, most), dtype=np.float64)
 
         return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
 
     def _step_on(self, placed: Placed) -> Step:
-        """A step of a population: arrays of the host in, one array of the host out."""
+        """A step of a population, of which so many fit the device: arrays of the host in, one array of the host out."""
         if placed in self._steps:
             return self._steps[placed]
         there = weakref.proxy(placed)  # a step must not keep alive what it is kept for
@@ -158,8 +157,11 @@ class TorchEngine:
         def there_and_back(a: Tensor, k: Tensor) -> Tensor:
             return on_device(a.to(there.X), k.to(there.X.device)).cpu()
 
+        def eager(a: Tensor, k: Tensor, most: int) -> Tensor:
+            return in_parts(there_and_back, a, k, most)
+
         placed.prepare()
-        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else there_and_back
+        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else eager
         return self._steps[placed]
 
     def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
