@@ -130,7 +130,7 @@ def test_a_candidate_that_fails_touches_no_other(bad, form):
         assert not np.isfinite(found[2].loss)
 
 
-def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
+def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkeypatch):
     problem, configurations = problem_of(), population(8)
     sizes, evaluated = [], dense.evaluated
 
@@ -143,10 +143,27 @@ def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
     monkeypatch.setattr(dense, "evaluated", short_of_memory)
     monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
     engine = TorchEngine(Log(), LGC(), device="cpu", memory=8 << 26)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
+    with pytest.warns(UserWarning, match="ran out of memory: going on with 0.12 GiB") as said:
         found = engine.value_and_gradient(problem, configurations)
+    assert len(said) == 1
     assert len(found) == 8
     assert sizes == [8, 4, 2, 2, 2, 2]
+    engine.value_and_gradient(problem, configurations)  # and no second warning, which would be an error
+    assert sizes[6:] == [2, 2, 2, 2]
+
+
+def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
+    attempts = []
+
+    def full(placed, a, k, loss, propagation):
+        attempts.append(len(a))
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(dense, "evaluated", full)
+    engine = TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26)
+    with pytest.raises(torch.OutOfMemoryError):
+        engine.value_and_gradient(problem_of(), population(3))
+    assert attempts == [3, 3, 3]
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from pglearn.propagation import LGC, Solution
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
 SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given
 CPU_MEMORY = 2 << 30
+LEAST_MEMORY = 1 << 24  # a device without even this much is full
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 Result = TypeVar("Result")
@@ -39,6 +40,16 @@ Step: TypeAlias = Callable[[Tensor, Tensor, int], Tensor]
 
 def cuda_is_available() -> bool:
     return bool(torch.cuda.is_available())
+
+
+@dataclass
+class Limit:
+    """Bytes that were enough after the device had run out of memory; None as long as it never did."""
+
+    found: int | None = None
+
+    def within(self, memory: int) -> int:
+        return memory if self.found is None else min(memory, self.found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +65,8 @@ class TorchEngine:
     dtype : {"float32", "float64"}
         Precision of products and solves.
     memory : int, optional
-        Bytes of the device for working arrays; by default 60 % of what is free.
+        Bytes of the device for working arrays; by default 60 % of what is free. Where the device runs out of memory
+        nevertheless, the engine warns once and stays with the half, quarter, … that was enough.
     refresh : int
         With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
         only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
@@ -69,6 +81,7 @@ class TorchEngine:
     _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
+    _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
@@ -185,19 +198,27 @@ class TorchEngine:
         return edges
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:
-        """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said."""
-        memory = self.memory or self._free_memory()
+        """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
+
+        What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew.
+        """
+        memory = start = self._limit.within(self.memory or self._free_memory())
         while True:
             try:
-                return work(memory)
+                result = work(memory)
+                break
             except torch.OutOfMemoryError:
-                self._kept.clear()
-                self._steps.clear()
-                memory //= 2
-                if memory < 1 << 24:
+                if memory // 2 < LEAST_MEMORY:
                     raise
-                torch.cuda.empty_cache()
-                warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+            # Not in the except clause: as long as there is an error it holds the arrays of the work that it ended.
+            self._kept.clear()
+            self._steps.clear()
+            torch.cuda.empty_cache()
+            memory //= 2
+        if memory < start:
+            self._limit.found = memory
+            warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+        return result
 
     def _free_memory(self) -> int:
         if self.where.type != "cuda":
