@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ import torch
 from pglearn.engine.torch import TorchEngine, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
+from pglearn.engine.torch.placed import Placed
 from pglearn.graph import neighbours
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -164,6 +166,30 @@ def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
     with pytest.raises(torch.OutOfMemoryError):
         engine.value_and_gradient(problem_of(), population(3))
     assert attempts == [3, 3, 3]
+
+
+def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
+    current, seen = [], []
+
+    @contextmanager
+    def device(where):
+        current.append(where)
+        yield
+        current.remove(where)
+
+    def evaluated(*arguments, original=dense.evaluated):
+        seen.append(list(current))
+        return original(*arguments)
+
+    def on_host(self, view):
+        return Placed.on(torch.device("cpu"), view, torch.float32)
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    monkeypatch.setattr(TorchEngine, "_placed_on_device", on_host)
+    monkeypatch.setattr(dense, "evaluated", evaluated)
+    TorchEngine(Log(), LGC(), device="cuda:1", memory=1 << 30).value_and_gradient(problem_of(), population(2))
+    assert seen == [[torch.device("cuda:1")]]
+    assert current == []
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -104,6 +105,10 @@ class TorchEngine:
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
 
+    def _at_work(self) -> AbstractContextManager[object]:
+        """Its device as the current one: recordings and kernels go there, wherever their arguments are."""
+        return torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The graph that `value_and_gradient` weighs, found in the precision of the points.
 
@@ -111,27 +116,30 @@ class TorchEngine:
         """
         view = problem.views[configuration.basis]
         Z = scaled_points(view.X, configuration.a, view.centre)
-        placed = torch.as_tensor(Z).to(self.where)
-        if len(Z) <= DENSE_LIMIT:
-            p, q = dense.joined(placed, configuration.k)
-            edges = Edges.between(len(Z), p.cpu().numpy(), q.cpu().numpy())
-        else:
-            neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
-            edges = Edges.between_neighbours(neighbours.cpu().numpy())
+        with self._at_work():
+            placed = torch.as_tensor(Z).to(self.where)
+            if len(Z) <= DENSE_LIMIT:
+                p, q = dense.joined(placed, configuration.k)
+                edges = Edges.between(len(Z), p.cpu().numpy(), q.cpu().numpy())
+            else:
+                neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
+                edges = Edges.between_neighbours(neighbours.cpu().numpy())
         return graph_on_edges(Z, edges)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         if self.where.type == "cpu" or problem.n <= DENSE_LIMIT:
             return CPUEngine(self.loss, self.propagation).propagate(problem, graph, beliefs)
-        return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
+        with self._at_work():
+            return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
-            placed = self._placed_on_device(problem.views[basis])
             members = [configurations[i] for i in positions]
-            found |= zip(positions, self._evaluations(placed, members), strict=True)
+            with self._at_work():
+                placed = self._placed_on_device(problem.views[basis])
+                found |= zip(positions, self._evaluations(placed, members), strict=True)
         return [found[i] for i in range(len(configurations))]
 
     def _placed_on_device(self, view: Problem) -> Placed:
