@@ -74,13 +74,32 @@ def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
-def test_a_population_in_parts_is_the_same_population():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
     problem, configurations = problem_of(), population(9)
-    whole = TorchEngine(Log(), LGC(), dtype="float64").value_and_gradient(problem, configurations)
-    parts = TorchEngine(Log(), LGC(), dtype="float64", memory=1).value_and_gradient(problem, configurations)
-    for one, other in zip(whole, parts, strict=True):
-        assert one.loss == pytest.approx(other.loss, rel=1e-12)
-        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=1e-9, atol=1e-12)
+    each = dense.bytes_per_candidate(Placed.on(torch.device("cpu"), problem, getattr(torch, dtype)))
+    last_bits = 64 * float(np.finfo(dtype).eps)
+    whole, *others = (
+        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=size * each).value_and_gradient(
+            problem, configurations
+        )
+        for size in (9, 1, 3, 8)
+    )
+    for parts in others:
+        for one, other in zip(parts, whole, strict=True):
+            assert one.loss == pytest.approx(other.loss, rel=last_bits)
+            np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_free_memory_does_not_matter_where_a_population_fits(dtype):
+    problem, configurations = problem_of(), population(9)
+    first, second = (
+        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=memory).value_and_gradient(problem, configurations)
+        for memory in (1 << 28, 1 << 33)
+    )
+    assert [e.loss for e in first] == [e.loss for e in second]
+    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
 
 
 def test_what_is_recorded_fits_and_has_few_sizes():
