@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from functools import partial
 
 import pytest
@@ -24,6 +25,20 @@ if "torch" in EXTRAS:
     from pglearn.engine.torch import TorchEngine
 
     ENGINES["torch"] = partial(TorchEngine, dtype="float64")
+    ENGINES["torch, float32"] = partial(TorchEngine, device="cpu")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What an engine's loss and gradient may be off by, relative, where a test does not allow more."""
+
+    loss: float = 0.0
+    gradient: float = 0.0
+    largest: float = float("inf")
+    """Weights beyond this overflow: the candidate has no loss."""
+
+
+PRECISIONS = {"torch, float32": Precision(1e-4, 1e-3, 1e37)}
 
 
 @pytest.fixture(params=ENGINES)
@@ -32,6 +47,12 @@ def make_engine(request, monkeypatch):
     if request.param == "cpu, compiled":
         monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
     return ENGINES[request.param]
+
+
+@pytest.fixture
+def precision(request, make_engine):
+    """That of the engine of this test."""
+    return PRECISIONS.get(request.node.callspec.params["make_engine"], Precision())
 
 
 @pytest.fixture

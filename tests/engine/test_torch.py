@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -22,9 +23,10 @@ if "torch" not in EXTRAS:
 
 import torch
 
-from pglearn.engine.torch import TorchEngine, dense, eager
+from pglearn.engine.torch import TorchEngine, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
+from pglearn.engine.torch.placed import Placed
 from pglearn.graph import neighbours
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -72,13 +74,63 @@ def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
-def test_a_population_in_parts_is_the_same_population():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
     problem, configurations = problem_of(), population(9)
-    whole = TorchEngine(Log(), LGC(), dtype="float64").value_and_gradient(problem, configurations)
-    parts = TorchEngine(Log(), LGC(), dtype="float64", memory=1).value_and_gradient(problem, configurations)
-    for one, other in zip(whole, parts, strict=True):
-        assert one.loss == pytest.approx(other.loss, rel=1e-12)
-        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=1e-9, atol=1e-12)
+    each = dense.bytes_per_candidate(Placed.on(torch.device("cpu"), problem, getattr(torch, dtype)))
+    last_bits = 64 * float(np.finfo(dtype).eps)
+    whole, *others = (
+        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=size * each).value_and_gradient(
+            problem, configurations
+        )
+        for size in (9, 1, 3, 8)
+    )
+    for parts in others:
+        for one, other in zip(parts, whole, strict=True):
+            assert one.loss == pytest.approx(other.loss, rel=last_bits)
+            np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_free_memory_does_not_matter_where_a_population_fits(dtype):
+    problem, configurations = problem_of(), population(9)
+    first, second = (
+        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=memory).value_and_gradient(problem, configurations)
+        for memory in (1 << 28, 1 << 33)
+    )
+    assert [e.loss for e in first] == [e.loss for e in second]
+    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
+
+
+def test_what_is_recorded_fits_and_has_few_sizes():
+    for most in range(1, 41):
+        part = replay.part_size(most)
+        assert most / 2 < part <= most
+        full = [replay.filled_up(size, part) for size in range(1, part + 1)]
+        assert all(size <= filled <= most for size, filled in enumerate(full, 1))
+        assert len(set(full)) <= max(1, most / 8)
+
+
+@pytest.mark.parametrize(("most", "taken"), [(1, [1] * 11), (3, [2] * 6), (9, [8, 8]), (12, [8, 8]), (100, [16])])
+def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
+    sizes = []
+
+    class OnHost:
+        pool = None
+
+        def __init__(self, step, a, k, pool):
+            self.step, self.size = step, len(a)
+
+        def __call__(self, a, k):
+            assert len(a) == len(k) == self.size
+            sizes.append(len(a))
+            return self.step(a, k)
+
+    monkeypatch.setattr(replay, "Recorded", OnHost)
+    a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
+    found = replay.Replayed(lambda a, k: a * k[:, None])(a, k, most)
+    torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
+    assert sizes == taken
 
 
 def test_the_same_population_twice_is_the_same_to_the_last_bit(form):
@@ -88,18 +140,17 @@ def test_the_same_population_twice_is_the_same_to_the_last_bit(form):
     np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38, 1e300])
 def test_a_candidate_that_fails_touches_no_other(bad, form):
-    problem, configurations = problem_of(), population(4)
+    problem, configurations = problem_of(200), population(4)
     alone = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
     spoilt = [*configurations[:2], Configuration(5, np.full(6, bad)), *configurations[2:]]
     found = TorchEngine(Log(), LGC()).value_and_gradient(problem, spoilt)
     assert [e.loss for e in found[:2] + found[3:]] == pytest.approx([e.loss for e in alone], rel=1e-5)
-    if not np.isfinite(bad):
-        assert not np.isfinite(found[2].loss)
+    assert not np.isfinite(found[2].loss), "finite weights overflow in float32"
 
 
-def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
+def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkeypatch):
     problem, configurations = problem_of(), population(8)
     sizes, evaluated = [], dense.evaluated
 
@@ -112,10 +163,51 @@ def test_running_out_of_memory_is_halved_retried_and_said(monkeypatch):
     monkeypatch.setattr(dense, "evaluated", short_of_memory)
     monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
     engine = TorchEngine(Log(), LGC(), device="cpu", memory=8 << 26)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
+    with pytest.warns(UserWarning, match="ran out of memory: going on with 0.12 GiB") as said:
         found = engine.value_and_gradient(problem, configurations)
+    assert len(said) == 1
     assert len(found) == 8
     assert sizes == [8, 4, 2, 2, 2, 2]
+    engine.value_and_gradient(problem, configurations)  # and no second warning, which would be an error
+    assert sizes[6:] == [2, 2, 2, 2]
+
+
+def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
+    attempts = []
+
+    def full(placed, a, k, loss, propagation):
+        attempts.append(len(a))
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(dense, "evaluated", full)
+    engine = TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26)
+    with pytest.raises(torch.OutOfMemoryError):
+        engine.value_and_gradient(problem_of(), population(3))
+    assert attempts == [3, 3, 3]
+
+
+def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
+    current, seen = [], []
+
+    @contextmanager
+    def device(where):
+        current.append(where)
+        yield
+        current.remove(where)
+
+    def evaluated(*arguments, original=dense.evaluated):
+        seen.append(list(current))
+        return original(*arguments)
+
+    def on_host(self, view):
+        return Placed.on(torch.device("cpu"), view, torch.float32)
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    monkeypatch.setattr(TorchEngine, "_placed_on_device", on_host)
+    monkeypatch.setattr(dense, "evaluated", evaluated)
+    TorchEngine(Log(), LGC(), device="cuda:1", memory=1 << 30).value_and_gradient(problem_of(), population(2))
+    assert seen == [[torch.device("cuda:1")]]
+    assert current == []
 
 
 @pytest.fixture

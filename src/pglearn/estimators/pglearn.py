@@ -137,7 +137,7 @@ class PGLearnClassifier(TableClassifier):
         label reaches, too.
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
-        where there is one and the search is long enough to be worth it. `engine_` says which it was.
+        where there is one and the search is long enough to be worth it. `engine_` says which ran the search.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
         approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
@@ -203,7 +203,9 @@ class PGLearnClassifier(TableClassifier):
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
-        The engine that ran the search and where: "cpu", "torch on NVIDIA H200".
+        The engine that ran the search and where: "cpu", "torch on NVIDIA H200". The answer need not be its work: the
+        final labels of up to 4,000 rows are solved for on the CPU in any case, and of a table that was searched on a
+        part of its rows (see `neighbors`) the graphs are made there too.
     neighbors_ : str
         Whether the neighbours in the graphs of the answer are "exact" or "approximate".
     stop_reason_ : str

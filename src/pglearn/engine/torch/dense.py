@@ -16,8 +16,6 @@ from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.loss import Loss
 from pglearn.propagation import Propagation
 
-WIDEST_ROW = 8192  # points that a kernel holds in registers
-
 
 def evaluated(
     placed: Placed, a: Tensor, k: Tensor, loss: Loss, propagation: Propagation
@@ -79,8 +77,8 @@ def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[T
 
 
 def is_fused(X: Tensor) -> bool:
-    """Whether the fused kernels apply: CUDA, float32, rows that fit into registers."""
-    return X.device.type == "cuda" and X.dtype == torch.float32 and len(X) <= WIDEST_ROW
+    """Whether the fused kernels apply: CUDA and float32. They hold a row in registers, up to some 8,000 points."""
+    return bool(X.device.type == "cuda" and X.dtype == torch.float32)
 
 
 def _row_operations(X: Tensor) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -18,7 +19,7 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.engine.torch.replay import Replayed
+from pglearn.engine.torch.replay import Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
@@ -31,14 +32,25 @@ from pglearn.propagation import LGC, Solution
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
 SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given
 CPU_MEMORY = 2 << 30
+LEAST_MEMORY = 1 << 24  # a device without even this much is full
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 Result = TypeVar("Result")
-Step: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+Step: TypeAlias = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def cuda_is_available() -> bool:
     return bool(torch.cuda.is_available())
+
+
+@dataclass
+class Limit:
+    """Bytes that were enough after the device had run out of memory; None as long as it never did."""
+
+    found: int | None = None
+
+    def within(self, memory: int) -> int:
+        return memory if self.found is None else min(memory, self.found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +66,8 @@ class TorchEngine:
     dtype : {"float32", "float64"}
         Precision of products and solves.
     memory : int, optional
-        Bytes of the device for working arrays; by default 60 % of what is free.
+        Bytes of the device for working arrays; by default 60 % of what is free. Where the device runs out of memory
+        nevertheless, the engine warns once and stays with the half, quarter, … that was enough.
     refresh : int
         With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
         only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
@@ -69,6 +82,7 @@ class TorchEngine:
     _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
+    _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
@@ -91,6 +105,10 @@ class TorchEngine:
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
 
+    def _at_work(self) -> AbstractContextManager[object]:
+        """Its device as the current one: recordings and kernels go there, wherever their arguments are."""
+        return torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The graph that `value_and_gradient` weighs, found in the precision of the points.
 
@@ -98,27 +116,30 @@ class TorchEngine:
         """
         view = problem.views[configuration.basis]
         Z = scaled_points(view.X, configuration.a, view.centre)
-        placed = torch.as_tensor(Z).to(self.where)
-        if len(Z) <= DENSE_LIMIT:
-            p, q = dense.joined(placed, configuration.k)
-            edges = Edges.between(len(Z), p.cpu().numpy(), q.cpu().numpy())
-        else:
-            neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
-            edges = Edges.between_neighbours(neighbours.cpu().numpy())
+        with self._at_work():
+            placed = torch.as_tensor(Z).to(self.where)
+            if len(Z) <= DENSE_LIMIT:
+                p, q = dense.joined(placed, configuration.k)
+                edges = Edges.between(len(Z), p.cpu().numpy(), q.cpu().numpy())
+            else:
+                neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
+                edges = Edges.between_neighbours(neighbours.cpu().numpy())
         return graph_on_edges(Z, edges)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         if self.where.type == "cpu" or problem.n <= DENSE_LIMIT:
             return CPUEngine(self.loss, self.propagation).propagate(problem, graph, beliefs)
-        return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
+        with self._at_work():
+            return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
-            placed = self._placed_on_device(problem.views[basis])
             members = [configurations[i] for i in positions]
-            found |= zip(positions, self._evaluations(placed, members), strict=True)
+            with self._at_work():
+                placed = self._placed_on_device(problem.views[basis])
+                found |= zip(positions, self._evaluations(placed, members), strict=True)
         return [found[i] for i in range(len(configurations))]
 
     def _placed_on_device(self, view: Problem) -> Placed:
@@ -138,14 +159,13 @@ class TorchEngine:
 
         def population(memory: int) -> Array:
             step = self._step_on(placed)  # not kept outside: what it recorded must go when memory runs out
-            size = max(1, memory // dense.bytes_per_candidate(placed))
-            parts = [step(a[start : start + size], k[start : start + size]) for start in range(0, len(a), size)]
-            return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+            most = max(1, memory // dense.bytes_per_candidate(placed))
+            return np.asarray(step(a, k, most), dtype=np.float64)
 
         return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
 
     def _step_on(self, placed: Placed) -> Step:
-        """A step of a population: arrays of the host in, one array of the host out."""
+        """A step of a population, of which so many fit the device: arrays of the host in, one array of the host out."""
         if placed in self._steps:
             return self._steps[placed]
         there = weakref.proxy(placed)  # a step must not keep alive what it is kept for
@@ -158,14 +178,18 @@ class TorchEngine:
         def there_and_back(a: Tensor, k: Tensor) -> Tensor:
             return on_device(a.to(there.X), k.to(there.X.device)).cpu()
 
+        def eager(a: Tensor, k: Tensor, most: int) -> Tensor:
+            return in_parts(there_and_back, a, k, most)
+
         placed.prepare()
-        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else there_and_back
+        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else eager
         return self._steps[placed]
 
     def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
-        if not np.isfinite(configuration.a).all():
-            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         Z = placed.X * torch.as_tensor(np.sqrt(configuration.a)).to(placed.X)
+        # Where all points are infinitely far, the columns that pad a block of neighbours are as near as any.
+        if not bool(Z.square().sum(1).isfinite().all()):
+            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         edges = self._edges(Z, configuration, memory // 2)
         block = memory // (8 * Z.element_size())
         graph = sparse.DeviceGraph.weighted(Z, edges, block)
@@ -183,19 +207,27 @@ class TorchEngine:
         return edges
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:
-        """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said."""
-        memory = self.memory or self._free_memory()
+        """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
+
+        What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew.
+        """
+        memory = start = self._limit.within(self.memory or self._free_memory())
         while True:
             try:
-                return work(memory)
+                result = work(memory)
+                break
             except torch.OutOfMemoryError:
-                self._kept.clear()
-                self._steps.clear()
-                memory //= 2
-                if memory < 1 << 24:
+                if memory // 2 < LEAST_MEMORY:
                     raise
-                torch.cuda.empty_cache()
-                warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+            # Not in the except clause: as long as there is an error it holds the arrays of the work that it ended.
+            self._kept.clear()
+            self._steps.clear()
+            torch.cuda.empty_cache()
+            memory //= 2
+        if memory < start:
+            self._limit.found = memory
+            warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+        return result
 
     def _free_memory(self) -> int:
         if self.where.type != "cuda":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -12,11 +13,26 @@ from pglearn.engine.torch.placed import Tensor
 ROUND_UP = 8  # populations are filled up to a multiple of this, so that few sizes are ever recorded
 
 
+def part_size(most: int) -> int:
+    """Candidates taken at once where `most` fit: a multiple of 8, or a power of two below it."""
+    return most // ROUND_UP * ROUND_UP or 1 << (most.bit_length() - 1)
+
+
+def filled_up(size: int, part: int) -> int:
+    """What `size` candidates are filled up to, of which `part` are taken at once; never more than that, for it fits."""
+    return min(-(-size // ROUND_UP) * ROUND_UP, part)
+
+
+def in_parts(step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, part: int) -> Tensor:
+    """`step` of a population, `part` candidates at a time."""
+    return torch.cat([step(a[start : start + part], k[start : start + part]) for start in range(0, len(a), part)])
+
+
 class Recorded:
-    """`step(a, k)` on a CUDA device, for populations of one size."""
+    """`step(a, k)` on a CUDA device, for populations of one size: that of a and k, which are on the host."""
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, pool: Tensor | None) -> None:
-        self._a, self._k = a.clone(), k.clone()
+        self._a, self._k = a.cuda(), k.cuda()
         warm_up = torch.cuda.Stream()
         warm_up.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(warm_up):  # libraries set themselves up, kernels are compiled
@@ -41,19 +57,23 @@ class Recorded:
 
 
 class Replayed:
-    """`step` for populations of any size: arrays of the host in, a tensor of the host out."""
+    """`step` for populations of any size, of which `most` fit the device: arrays of the host in, and out."""
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor]) -> None:
         self._step = step
         self._recorded: dict[int, Recorded] = {}
 
-    def __call__(self, a: Tensor, k: Tensor) -> Tensor:
+    def __call__(self, a: Tensor, k: Tensor, most: int) -> Tensor:
+        part = part_size(most)
+        return in_parts(partial(self._filled_up, part), a, k, part)
+
+    def _filled_up(self, part: int, a: Tensor, k: Tensor) -> Tensor:
         size = len(a)
-        full = -(-size // ROUND_UP) * ROUND_UP
+        full = filled_up(size, part)
         if full > size:  # the last candidate once more, as often as it takes
             index = torch.arange(full).clamp(max=size - 1)
             a, k = a[index], k[index]
         if full not in self._recorded:
             pool = next((recorded.pool for recorded in self._recorded.values()), None)
-            self._recorded[full] = Recorded(self._step, a.cuda(), k.cuda(), pool)
+            self._recorded[full] = Recorded(self._step, a, k, pool)
         return self._recorded[full](a, k)[:size]
