@@ -17,7 +17,7 @@ from pglearn.graph.weights import squared_distances
 from pglearn.loss import LOSSES
 from pglearn.problem import Problem, column_medians
 from pglearn.propagation import LGC
-from pglearn.propagation.inductive import spread_to
+from pglearn.propagation.inductive import spreading
 from pglearn.sparse import parts_of, rows, sparse_rows, table_of
 
 MU = 0.9
@@ -145,8 +145,8 @@ def test_what_is_given_is_not_changed():
 
 def test_new_rows_get_what_they_get_among_dense_ones():
     X, new, F = table(), table(9, seed=5), np.random.default_rng(2).dirichlet(np.ones(3), 28)
-    expected = spread_to(new, X, weights(), 4, F)
-    np.testing.assert_allclose(spread_to(sparse_rows(new), sparse_rows(X), weights(), 4, F), expected, rtol=1e-7)
+    expected = spreading(X, weights(), 4, F)(new)
+    np.testing.assert_allclose(spreading(sparse_rows(X), weights(), 4, F)(sparse_rows(new)), expected, rtol=1e-7)
 
 
 def test_mean_distance_and_medians_are_those_of_dense_points():
