@@ -36,11 +36,13 @@ from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import Graph, k_nearest, mean_distance, weighted_graph
-from pglearn.graph.approximate import k_near, warn_of_recall
+from pglearn.graph import Edges, Graph, k_nearest, mean_distance
+from pglearn.graph.approximate import k_near, sampled_recall, warn_of_recall
+from pglearn.graph.neighbours import scaled_points
+from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
-from pglearn.problem import Array, Points, Problem
+from pglearn.problem import Array, Points, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
@@ -351,9 +353,12 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        neighbours = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases))
-        nearest = k_nearest if neighbours == "exact" else k_near
-        graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
+        exact = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases)) == "exact"
+        view = answer.view(answer.best.basis)
+        Z = scaled_points(view, answer.best.a, column_medians(view))
+        neighbours = k_nearest(Z, answer.best.k) if exact else k_near(Z, answer.best.k)
+        warn_of_recall(1.0 if exact else sampled_recall(Z, neighbours))
+        graph = graph_on_edges(Z, Edges.between_neighbours(neighbours))
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
 
