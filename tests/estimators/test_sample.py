@@ -41,15 +41,54 @@ def model(**options):
     return PGLearnClassifier(**{"budget": 2, "n_candidates": 4, "random_state": 0, "engine": "cpu", **options})
 
 
-def test_all_labels_and_a_sample_of_the_others_are_searched():
-    labelled = np.array([3, 70_000])
-    rows = searched_rows(100_000, labelled, seed=0)
-    assert len(rows) == sample.SEARCHED_ROWS + 2
-    assert set(labelled) <= set(rows)
+def of_rows(n, labels):
+    """A problem of n rows without features, of which these positions have these labels."""
+    y = np.full(n, -1)
+    y[list(labels)] = list(labels.values())
+    return Problem.of(np.empty((n, 0)), y)
+
+
+def test_few_labels_and_a_sample_of_the_others_are_searched():
+    labels = {3: 0, 70_000: 0, 80_000: 1}
+    rows = searched_rows(of_rows(100_000, labels), seed=0)
+    assert len(rows) == sample.SEARCHED_ROWS + 3
+    assert set(labels) <= set(rows)
     assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(rows, searched_rows(100_000, labelled, seed=0))
-    assert searched_rows(sample.ALL_UP_TO + 2, labelled[:1], seed=0) is not None
-    assert searched_rows(sample.ALL_UP_TO + 1, labelled[:1], seed=0) is None
+    np.testing.assert_array_equal(rows, searched_rows(of_rows(100_000, labels), seed=0))
+    few = {0: 0, 1: 0, 2: 1}
+    assert searched_rows(of_rows(sample.ALL_UP_TO + 4, few), seed=0) is not None
+    assert searched_rows(of_rows(sample.ALL_UP_TO + 3, few), seed=0) is None
+
+
+def test_of_many_labels_the_scored_ones_are_searched_and_a_sample_of_the_others_by_class():
+    classes = np.repeat([0, 1, 2], [30_000, 9_997, 3])
+    y = np.append(np.random.default_rng(0).permutation(classes), np.full(25_000, -1))
+    problem = Problem.of(np.arange(len(y))[:, None], y)
+    rows = searched_rows(problem, seed=0)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows, searched_rows(problem, seed=0))
+    assert not np.array_equal(rows, searched_rows(problem, seed=1))
+    part = problem.among(rows)
+    assert part.scored.sum() == problem.scored.sum() == 200
+    assert (y[rows] < 0).sum() == sample.SEARCHED_ROWS
+    assert sample.SEARCHED_ROWS <= (~part.scored).sum() <= sample.SEARCHED_ROWS + 3
+    shares = np.bincount(part.codes[~part.scored]) / (~part.scored).sum()
+    np.testing.assert_allclose(shares, [0.75, 0.25, 0], atol=0.001)
+    assert 2 in part.codes[~part.scored], "of every class there is one"
+    np.testing.assert_array_equal(y[part.X[part.labelled, 0]], part.codes)
+    np.testing.assert_array_equal(np.sort(part.X[part.labelled, 0]), part.X[part.labelled, 0])
+    np.testing.assert_array_equal(rows[part.labelled][part.scored], problem.labelled[problem.scored])
+
+
+def test_the_answer_uses_the_labels_that_the_search_left_out(small_limits, monkeypatch):
+    monkeypatch.setattr(sample, "SEARCHED_ROWS", 50)
+    X, y = sheets()
+    shown = np.where(np.arange(N) < 450, y, -1)
+    heard = []
+    fitted = model(basis="raw").fit(X, shown, listeners=(heard.append,))
+    assert (heard[0]["searched"], heard[0]["labelled"], heard[0]["scored"]) == (300, 450, 200)
+    np.testing.assert_array_equal(fitted._answer.labelled, np.arange(450))
+    np.testing.assert_array_equal(fitted.transduction_[:450], y[:450])
 
 
 def test_a_problem_among_some_rows_has_the_same_labels_and_folds():

@@ -144,8 +144,8 @@ class PGLearnClassifier(TableClassifier):
         How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
         approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
         step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
-        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these and all labels,
-        and then labelled as a whole (docs/scaling.md).
+        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these, the labels that
+        are scored and 5,000 of the others, and then labelled as a whole, by all labels (docs/scaling.md).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -322,12 +322,12 @@ class PGLearnClassifier(TableClassifier):
         search = replace(search, asynchronous=self._is_asynchronous(task))
         with (
             first_interrupt() as interrupt,
-            self._opened_checkpoint(table, problem, task) as checkpoint,
+            self._opened_checkpoint(table, task) as checkpoint,
             _progress(self.verbose) as shown,
         ):
             with Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                told = about(table.X, problem) | {"searched": problem.X.shape[0]}
+                told = about(table.X, table.problem) | {"searched": problem.X.shape[0]}
                 names = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
@@ -405,7 +405,7 @@ class PGLearnClassifier(TableClassifier):
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
-        rows = searched_rows(X.shape[0], problem.labelled, seed)
+        rows = searched_rows(problem, seed)
         table = Table(X, scaling, bases, problem, rows is not None)
         views = [table.view(at).X if rows is None else table.view(at).X[rows] for at in range(len(bases))]
         problem = problem if rows is None else problem.among(rows)
@@ -433,7 +433,7 @@ class PGLearnClassifier(TableClassifier):
             )
         return bool(self.asynchronous)
 
-    def _opened_checkpoint(self, table: Table, problem: Problem, task: Task) -> AbstractContextManager[Checkpoint]:
+    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint]:
         if self.checkpoint is None:
             return nullcontext(NOWHERE)
         from pglearn import __version__
@@ -444,6 +444,7 @@ class PGLearnClassifier(TableClassifier):
                 f"checkpoint needs a whole number as random_state, and it is {self.random_state!r}: the search could "
                 "not go on with the same draws."
             )
+        problem = table.problem
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
@@ -470,7 +471,7 @@ class PGLearnClassifier(TableClassifier):
     ) -> None:
         engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
-        linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
+        linear = linear_opinion(table.bases, table.problem.Y, doubt) if self.selection == "ensemble" else None
         prior = checked_prior(self.class_prior, problem.classes)
         may_hear = len(chosen) > 1 and prior is not None
         total = (2 + HEARINGS * may_hear) * len(chosen)
