@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from pglearn import PGLearnClassifier
+from pglearn.basis import Basis
 from pglearn.estimators import sample
 from pglearn.estimators.sample import searched_rows
 from pglearn.problem import Problem
@@ -128,6 +129,15 @@ def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_lim
     )  # whether the members heard each other, or had no shares to keep to
     assert (fitted.predict(X[:20]) == fitted.transduction_[:20]).mean() > 0.9
     assert fitted._answer.X.dtype == np.float32
+
+
+def test_only_rows_that_are_searched_on_are_put_into_the_bases_before_the_search(small_limits, monkeypatch):
+    X, y = sheets()
+    placed, usual = [], Basis.of
+    monkeypatch.setattr(Basis, "of", lambda basis, X: placed.append(X.shape[0]) or usual(basis, X))
+    table, problem, *_ = model()._prepared(X, hidden(y))
+    assert placed == [240] * len(table.bases)
+    assert len(problem.views) == len(table.bases) > 2
 
 
 def test_the_answer_is_exact_if_that_is_asked_for(small_limits):

@@ -407,7 +407,7 @@ class PGLearnClassifier(TableClassifier):
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
         rows = searched_rows(problem, seed)
         table = Table(X, scaling, bases, problem, rows is not None)
-        views = [table.view(at).X if rows is None else table.view(at).X[rows] for at in range(len(bases))]
+        views = [basis.of_table(X, rows) for basis in bases]
         problem = problem if rows is None else problem.among(rows)
         problem = replace(problem, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
