@@ -47,7 +47,7 @@ def loss_and_gradient(
         What is summed over the validation points (eq. 5 of the paper: `ranking`). `entropy` is the mean entropy of the
         rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
-        Which labels are hidden to be compared.
+        Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
     propagation : {"lgc"}
         How labels spread.
     alpha : float in (0, 1)
@@ -57,9 +57,10 @@ def loss_and_gradient(
     neighbors : {"auto", "exact", "approximate"}
         How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond.
     dtype : {"float64", "float32"}
-        Precision of the products and solves.
+        Precision of X, in which neighbours are found; with the torch engine also that of products and solves, which on
+        the CPU are float64.
     random_state : int
-        Seed of the split of `holdout` and `kfold`.
+        Seed of the split of `holdout` and `kfold`, and of the 200 labels that `loo` compares if there are more.
 
     Returns
     -------
