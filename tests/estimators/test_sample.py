@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,6 +13,8 @@ from pglearn import PGLearnClassifier
 from pglearn.basis import Basis
 from pglearn.estimators import sample
 from pglearn.estimators.sample import searched_rows
+from pglearn.estimators.scaling import Scaling
+from pglearn.graph.weights import BLOCK
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
 
@@ -163,3 +166,18 @@ def test_the_progress_bar_shows_the_answer_after_the_search(small_limits):
     shown = console.export_text()
     assert "240 of 900 rows" in shown
     assert "labels of all rows · graph 2/2" in shown
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scaling_makes_no_second_table_in_float64(dtype):
+    X = (np.random.default_rng(0).normal(size=(100_000, 10)) * np.logspace(0, 3, 10)).astype(dtype)
+    scaling = Scaling.for_points(X, True)
+    tracemalloc.start()
+    try:
+        scaled = scaling.of(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert scaled.dtype == dtype
+    np.testing.assert_array_equal(scaled, ((X - scaling.centre) / scaling.spread).astype(dtype))
+    assert peak < X.nbytes + 4 * 8 * BLOCK
