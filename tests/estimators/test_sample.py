@@ -143,9 +143,24 @@ def test_only_rows_that_are_searched_on_are_put_into_the_bases_before_the_search
     assert len(problem.views) == len(table.bases) > 2
 
 
-def test_the_answer_is_exact_if_that_is_asked_for(small_limits):
+def test_what_is_done_by_less_than_all_rows_is_logged(small_limits, caplog):
     X, y = sheets()
+    caplog.set_level("INFO", "pglearn")
+    assert model().fit(X, hidden(y)).n_searched_ == 240
+    assert caplog.messages == [
+        "The search looks at 240 of 900 rows; all of them are labelled.",
+        "Neighbours of 900 rows are found approximately, being more than 600: neighbors='exact' finds all of them.",
+    ]
+    caplog.clear()
+    assert model().fit(X[:400], hidden(y)[:400]).n_searched_ == 400
+    assert not caplog.messages
+
+
+def test_the_answer_is_exact_if_that_is_asked_for(small_limits, caplog):
+    X, y = sheets()
+    caplog.set_level("INFO", "pglearn")
     fitted = model(neighbors="exact").fit(X, hidden(y))
+    assert [message.split()[0] for message in caplog.messages] == ["The"], "that a part is searched on, and no more"
     assert fitted.neighbors_ == "exact"
     assert (fitted.search_results_["recall"] == 1).all()
 

@@ -203,6 +203,16 @@ def test_torch_refuses_approximate_neighbours():
         chosen_engine("torch", Log(), LGC(), problem_of(50), 1, neighbors="approximate")
 
 
+@pytest.mark.parametrize(("neighbors", "logged"), [("auto", 1), ("approximate", 0), ("exact", 0)])
+def test_loss_and_gradient_logs_that_auto_has_become_approximate(neighbors, logged, monkeypatch, caplog):
+    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 200)
+    caplog.set_level("INFO", "pglearn")
+    X, y = points(300, 6), partly_labelled(300, 30)
+    pglearn.loss_and_gradient(X, y, a=np.ones(6), k=5, neighbors=neighbors)
+    assert len(caplog.messages) == logged
+    assert all(message.startswith("Neighbours of 300 rows are found approximately") for message in caplog.messages)
+
+
 def test_loss_and_gradient_warns_of_low_recall(monkeypatch):
     X, y = points(300, 6), partly_labelled(300, 30)
     monkeypatch.setattr("pglearn.graph.descent.TREES", 1)

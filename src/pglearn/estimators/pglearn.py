@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pglearn import parameters
 from pglearn.basis import Basis, bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
-from pglearn.engine.choose import chosen_neighbours
+from pglearn.engine.choose import announce_neighbours, chosen_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import HEARINGS, Answer
@@ -145,7 +146,8 @@ class PGLearnClassifier(TableClassifier):
         approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
         step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
         warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these, the labels that
-        are scored and 5,000 of the others, and then labelled as a whole, by all labels (docs/scaling.md).
+        are scored and 5,000 of the others, and then labelled as a whole, by all labels (`n_searched_`;
+        docs/scaling.md). Either is logged (logger "pglearn", INFO).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -208,6 +210,8 @@ class PGLearnClassifier(TableClassifier):
         The engine that ran the search and where: "cpu", "torch on NVIDIA H200".
     neighbors_ : str
         Whether the neighbours in the graphs of the answer are "exact" or "approximate".
+    n_searched_ : int
+        Rows that the search looked at: all, or of a large table a sample (`neighbors`).
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
     scaled_ : bool
@@ -320,6 +324,7 @@ class PGLearnClassifier(TableClassifier):
         """
         table, problem, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
+        self._announce(table, problem, task.engine)
         with (
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
@@ -334,6 +339,7 @@ class PGLearnClassifier(TableClassifier):
             emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
+        self.n_searched_ = problem.n
         self.stop_reason_ = result.reason
         warn_of_failures(result.candidates)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
@@ -424,6 +430,18 @@ class PGLearnClassifier(TableClassifier):
             workers = Here()
         return table, problem, search, Task(engine, descent), workers
 
+    def _announce(self, table: Table, problem: Problem, searched: Engine) -> None:
+        """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
+        if table.is_sampled:
+            logging.getLogger("pglearn").info(
+                "The search looks at %d of %d rows; all of them are labelled.", problem.n, table.problem.n
+            )
+        if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
+            announce_neighbours(self.neighbors, self._neighbours_of_the_answer(table), table.problem.n)
+
+    def _neighbours_of_the_answer(self, table: Table) -> str:
+        return chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
         if self.asynchronous and task.engine.together is None:
@@ -452,7 +470,7 @@ class PGLearnClassifier(TableClassifier):
 
     def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
-        neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+        neighbours = self._neighbours_of_the_answer(table)
         propagation = LGC(self.alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(self.alpha)
         if isinstance(searched, CPUEngine):
             return replace(searched, propagation=propagation, neighbours=neighbours)
@@ -533,7 +551,7 @@ class PGLearnClassifier(TableClassifier):
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
 
-        What the search left behind (`graph_`, `search_results_`, `history_`) is not stored.
+        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`) is not stored.
         """
         if lacking := {"parameters", "feature_names"} - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
