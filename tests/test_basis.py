@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge
 
 from pglearn import PGLearnClassifier
 from pglearn.basis import Basis, bases_for, linear_basis, shared_variance
+from pglearn.sparse import is_sparse, sparse_rows
 
 
 def table(n=300, size=3, noise=4, seed=0):
@@ -267,6 +268,19 @@ def test_labelled_rows_lie_where_a_regression_without_them_puts_them():
     expected = without.predict(rows[labelled[[3]]])[0] - whole.intercept_
     np.testing.assert_allclose(Z[labelled[3]], expected, atol=0.05)
     assert np.abs(Z[labelled[3]] - whole.coef_ @ rows[labelled[3]]).max() > 0.01
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse_rows])
+def test_some_rows_lie_where_they_lie_in_the_whole_table(form):
+    X, _, labelled, Y = linear_table()
+    X, rows = form(X), np.sort(np.append(labelled[::5], np.setdiff1d(np.arange(60), labelled)[::7]))
+    found = bases_for(X, "both", labels=(labelled, Y))
+    assert found[-1].name == "linear"
+    for basis in found:
+        some, whole = basis.of_table(X, rows), basis.of_table(X)[rows]
+        if is_sparse(whole):
+            some, whole = some.toarray(), whole.toarray()
+        np.testing.assert_allclose(some, whole, rtol=1e-12, atol=1e-12)
 
 
 def test_unlabelled_rows_are_told_apart_by_what_the_linear_model_says():

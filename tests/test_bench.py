@@ -1,9 +1,12 @@
 """The quick form of every benchmark script runs and prints its table."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import EXTRAS
@@ -38,3 +41,44 @@ def test_accuracy_goes_on_from_its_record(tmp_path: Path) -> None:
     assert all(",pglearn " in line for line in ours)
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     assert record.read_text() == with_ours
+
+
+@pytest.fixture
+def scaling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.syspath_prepend(BENCH)
+    module = importlib.import_module("scaling")
+    monkeypatch.setattr(module, "PEERS", tmp_path / "peers")
+    monkeypatch.setattr(module, "PACKAGE", "no_such_package_at_all")
+    return module
+
+
+def test_peers_that_do_not_install_are_shown_with_the_reason(scaling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    peers = scaling.Peers.found(install=True)
+    assert peers.lacking.startswith("did not install (ERROR: No matching distribution found for no_such_package")
+    python = str(scaling.PEERS / "bin" / "python")
+    known = subprocess.run([python, "-c", "import numpy, rich, pglearn"], capture_output=True, text=True)
+    assert known.returncode == 0, known.stderr
+
+
+def test_peers_are_left_where_they_are_not_to_be_installed(scaling: Any) -> None:
+    assert scaling.Peers.found(install=False).lacking == "not installed"
+    assert not scaling.PEERS.exists()
+
+
+def test_rows_without_an_answer_count_among_the_labels_that_agree(
+    scaling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A far group of rows without a label: neither has an answer there."""
+    usual = scaling._clouds
+
+    def with_an_island(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+        X, y = usual(n, d)
+        X[:50] += 1e4
+        y[:50] = -1
+        return X, y
+
+    monkeypatch.setattr(scaling, "_clouds", with_an_island)
+    found = scaling.same_labels(1_000, 5)
+    assert found["unreached"] == 50
+    assert found["same"] > 0.99

@@ -146,6 +146,14 @@ def test_options_reach_the_search(csv, out):
     assert (started["budget"], started["candidates"], started["rounds"]) == (4, 3, 2)
 
 
+def test_how_neighbours_are_found_is_an_option(csv, out, capsys):
+    fit(csv, out, "--neighbors", "approximate")
+    first = json.loads((out / "events.jsonl").read_text().splitlines()[0])
+    assert first["neighbors"] == "approximate"
+    assert run("fit", csv, "--target", "kind", "-o", out, *SEARCH, "--neighbors", "near") == 2
+    assert "neighbors" in capsys.readouterr().err
+
+
 def test_the_options_of_help_are_the_defaults_of_the_estimator(capsys):
     with pytest.raises(SystemExit):
         run("fit", "--help")

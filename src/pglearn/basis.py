@@ -57,12 +57,15 @@ class Basis:
     """Positions of the columns that the axes are about, where that is not all of them."""
     unit: bool = False
 
-    def of_table(self, X: Points) -> Points:
-        """The table that the basis was made for."""
-        if self.own is None:
-            return self.of(X)
-        Z, (rows, coordinates) = self.of(X), self.own
-        Z[rows] = coordinates
+    def of_table(self, X: Points, rows: Array | None = None) -> Points:
+        """The table that the basis was made for, or some rows of it, in order."""
+        Z = self.of(X if rows is None else X[rows])
+        if self.own is not None:
+            at, coordinates = self.own
+            if rows is not None:
+                there = np.isin(at, rows)
+                at, coordinates = np.searchsorted(rows, at[there]), coordinates[there]
+            Z[at] = coordinates
         return Z
 
     def of(self, X: Points) -> Points:

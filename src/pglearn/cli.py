@@ -113,6 +113,7 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
         help="class shares of the table: auto (default), labels (those of the labels), none, or yes=0.1,no=0.9",
     )
     group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
+    group.add_argument("--neighbors", metavar="NAME", help="auto (default), exact or approximate")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
     group.add_argument(
         "--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default: all cores)"
@@ -185,6 +186,7 @@ SEARCH_OPTIONS = (
     "basis",
     "class_prior",
     "engine",
+    "neighbors",
     "max_time",
     "n_jobs",
     "executor",

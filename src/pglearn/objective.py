@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pglearn.engine import Configuration, chosen_engine
+from pglearn.engine import Configuration, CPUEngine, chosen_engine
+from pglearn.engine.choose import announce_neighbours
 from pglearn.errors import InputError
 from pglearn.graph.approximate import warn_of_recall
 from pglearn.loss import LOSSES
@@ -47,7 +48,7 @@ def loss_and_gradient(
         What is summed over the validation points (eq. 5 of the paper: `ranking`). `entropy` is the mean entropy of the
         rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
-        Which labels are hidden to be compared.
+        Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
     propagation : {"lgc"}
         How labels spread.
     alpha : float in (0, 1)
@@ -55,11 +56,13 @@ def loss_and_gradient(
     engine : {"cpu", "torch", "auto"}
         What computes it: "torch" on CUDA where there is a device, "auto" where that is worth its start.
     neighbors : {"auto", "exact", "approximate"}
-        How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond.
+        How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond,
+        which is logged (logger "pglearn", INFO).
     dtype : {"float64", "float32"}
-        Precision of the products and solves.
+        Precision of X, in which neighbours are found; with the torch engine also that of products and solves, which on
+        the CPU are float64.
     random_state : int
-        Seed of the split of `holdout` and `kfold`.
+        Seed of the split of `holdout` and `kfold`, and of the 200 labels that `loo` compares if there are more.
 
     Returns
     -------
@@ -92,6 +95,8 @@ def loss_and_gradient(
     problem = Problem.of(X, y, validation=validation, seed=random_state)
     summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
     objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
+    if isinstance(objective, CPUEngine):
+        announce_neighbours(neighbors, objective.neighbours, problem.n)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
     warn_of_recall(evaluation.recall)
     return evaluation.loss, evaluation.dg_da

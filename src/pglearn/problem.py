@@ -69,8 +69,17 @@ class Problem:
         return cls(X, classes, labelled, codes, fold, scored)
 
     def among(self, rows: Array) -> Problem:
-        """The problem with these rows alone, in order, all that are labelled being among them; in the first basis."""
-        return replace(self, X=self.X[rows], labelled=np.searchsorted(rows, self.labelled), others=())
+        """The problem with these rows alone, in order, and the labels that they have; in the first basis."""
+        kept = np.isin(self.labelled, rows)
+        return replace(
+            self,
+            X=self.X[rows],
+            labelled=np.searchsorted(rows, self.labelled[kept]),
+            codes=self.codes[kept],
+            fold=self.fold[kept],
+            scored=self.scored[kept],
+            others=(),
+        )
 
     @cached_property
     def centre(self) -> Array:
@@ -253,9 +262,7 @@ def _loo(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array,
     # A class with one label cannot be found when that label is hidden: its row helps the others, unscored.
     scored = np.bincount(codes)[codes] > 1
     if scored.sum() > MOST_SCORED:
-        rows = _by_class(np.flatnonzero(scored), codes, rng)
-        evenly = np.arange(MOST_SCORED) * len(rows) // MOST_SCORED
-        scored = np.isin(np.arange(len(codes)), rows[evenly])
+        scored = np.isin(np.arange(len(codes)), drawn_by_class(np.flatnonzero(scored), codes, MOST_SCORED, rng))
     return np.arange(len(codes)), scored
 
 
@@ -264,6 +271,11 @@ def _dealt(codes: Array, n_folds: int, rng: np.random.Generator) -> Array:
     fold = np.empty(len(codes), dtype=np.int64)
     fold[_by_class(np.arange(len(codes)), codes, rng)] = np.arange(len(codes)) % n_folds
     return fold
+
+
+def drawn_by_class(rows: Array, codes: Array, count: int, rng: np.random.Generator) -> Array:
+    """So many of the rows, at random, each class its share of them."""
+    return np.asarray(_by_class(rows, codes, rng)[np.arange(count) * len(rows) // count])
 
 
 def _by_class(rows: Array, codes: Array, rng: np.random.Generator) -> Array:

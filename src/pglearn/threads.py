@@ -27,7 +27,7 @@ def threads() -> int:
     """How many this evaluation may use: as many as there are cores, or OMP_NUM_THREADS, or what it was limited to."""
     if (limit := _limit.get()) is not None:
         return limit
-    cores, asked = int(joblib.cpu_count()), os.environ.get("OMP_NUM_THREADS", "")
+    cores, asked = _cores(os.getpid()), os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(asked))) if asked.isdecimal() else cores
 
 
@@ -68,6 +68,12 @@ def each(call: Callable[[int], Any], n: int) -> list[Any]:
     if workers <= 1:
         return [call(at) for at in range(n)]
     return list(_executor(workers, os.getpid()).map(partial(_alone, call), range(n)))
+
+
+@lru_cache(maxsize=1)
+def _cores(process: int) -> int:
+    """Asked for once in a process: to look at its limits takes longer than a part of a small product."""
+    return int(joblib.cpu_count())
 
 
 def _alone(call: Callable[[int], Any], at: int) -> Any:

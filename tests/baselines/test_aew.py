@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pglearn.baselines import AEW, Clock, search
-from pglearn.baselines.aew import LocalGraph, local_scales, spread_to
+from pglearn.baselines.aew import LocalGraph, local_scales, spreading
 from pglearn.baselines.spread import Spread
 from pglearn.graph import k_nearest
 from pglearn.problem import Problem
@@ -99,7 +99,7 @@ def test_the_answer_spreads_all_labels_over_the_learned_graph():
 def test_new_rows_are_weighted_with_local_scales():
     X, F = points(25, d=5), np.random.default_rng(0).dirichlet(np.ones(3), size=25)
     new = points(4, d=5, seed=3) + 0.1
-    found = spread_to(new, X, ELL**2, 8, F)
+    found = spreading(X, ELL**2, 8, F)(new)
     s = scales(X, 8)
     for row, x in zip(found, new, strict=True):
         distance = np.sqrt(((X - x) ** 2).sum(axis=1))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from pglearn import PGLearnClassifier
 from pglearn.basis import Basis
 from pglearn.engine import CPUEngine
+from pglearn.estimators import answer as module
 from pglearn.estimators.answer import Answer, sharpened
+from pglearn.estimators.linear import LinearOpinion
 from pglearn.estimators.members import Member
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import scaled
@@ -141,6 +145,63 @@ def test_members_hear_each_other_twice_where_there_are_class_shares(monkeypatch)
     heard.clear()
     PGLearnClassifier(budget=2, class_prior=None, random_state=0).fit(X, y)
     assert [beliefs is None for beliefs in heard] == [True] * members
+
+
+# New rows
+
+
+def predicting():
+    """A model that predicts by three members and a linear model."""
+    model = PGLearnClassifier()
+    linear = LinearOpinion(1, 0.5, np.log([0.6, 0.4]), 0.2)
+    model._publish(answer(linear=linear, scaling=Scaling(np.ones(3), np.array([1.0, 2.0, 10.0])), power=1.5))
+    model.n_features_in_ = 3
+    return model
+
+
+def test_batches_of_new_rows_do_not_change_the_answer(monkeypatch):
+    model, X_new = predicting(), np.random.default_rng(1).normal(size=(57, 3)) * [1, 2, 10]
+    expected = model.predict_proba(X_new)
+    np.testing.assert_allclose(expected.sum(axis=1), 1)
+    monkeypatch.setattr(module, "MOST_ROWS", 10)
+    assert len(module._batches(X_new)) == 6
+    np.testing.assert_allclose(model.predict_proba(X_new), expected, rtol=1e-12)
+    for form in (sparse.csr_matrix, np.float32):
+        np.testing.assert_allclose(model.predict_proba(form(X_new)), expected, rtol=1e-4)
+
+
+def test_a_batch_is_so_many_rows_that_its_bytes_are_bounded():
+    for d, rows in ((3, 4096), (1024, 4096), (4096, 1024), (10**8, 1)):
+        wide = np.broadcast_to(0.0, (5000, d))
+        assert module._batches(wide)[0] == slice(0, rows)
+    assert module._batches(sparse.csr_array((5000, 10**8)))[0] == slice(0, 4096)
+
+
+def test_memory_of_prediction_beyond_the_answer_does_not_grow_with_the_new_rows(monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 512)
+    model, batch = predicting(), np.random.default_rng(1).normal(size=(512, 3))
+
+    def beyond_the_answer(X_new):
+        tracemalloc.start()
+        try:
+            found = model.predict_proba(X_new)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        return peak - found.nbytes
+
+    model.predict_proba(batch[:20])  # what is imported on first use does not count
+    one, many = beyond_the_answer(batch), beyond_the_answer(np.tile(batch, (16, 1)))
+    assert many < 1.2 * one
+
+
+def test_a_member_makes_its_view_of_the_table_once_per_call(monkeypatch):
+    made, usual = [], Answer.view
+    monkeypatch.setattr(Answer, "view", lambda self, basis: made.append(basis) or usual(self, basis))
+    monkeypatch.setattr(module, "MOST_ROWS", 5)
+    three = answer()
+    three.predict(three.X)
+    assert made == [0, 1, 0]
 
 
 # As arrays

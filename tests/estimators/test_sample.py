@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 from rich.console import Console
 
 from pglearn import PGLearnClassifier
+from pglearn.basis import Basis
 from pglearn.estimators import sample
 from pglearn.estimators.sample import searched_rows
+from pglearn.estimators.scaling import Scaling
+from pglearn.graph.weights import BLOCK
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
 
@@ -41,15 +45,54 @@ def model(**options):
     return PGLearnClassifier(**{"budget": 2, "n_candidates": 4, "random_state": 0, "engine": "cpu", **options})
 
 
-def test_all_labels_and_a_sample_of_the_others_are_searched():
-    labelled = np.array([3, 70_000])
-    rows = searched_rows(100_000, labelled, seed=0)
-    assert len(rows) == sample.SEARCHED_ROWS + 2
-    assert set(labelled) <= set(rows)
+def of_rows(n, labels):
+    """A problem of n rows without features, of which these positions have these labels."""
+    y = np.full(n, -1)
+    y[list(labels)] = list(labels.values())
+    return Problem.of(np.empty((n, 0)), y)
+
+
+def test_few_labels_and_a_sample_of_the_others_are_searched():
+    labels = {3: 0, 70_000: 0, 80_000: 1}
+    rows = searched_rows(of_rows(100_000, labels), seed=0)
+    assert len(rows) == sample.SEARCHED_ROWS + 3
+    assert set(labels) <= set(rows)
     assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(rows, searched_rows(100_000, labelled, seed=0))
-    assert searched_rows(sample.ALL_UP_TO + 2, labelled[:1], seed=0) is not None
-    assert searched_rows(sample.ALL_UP_TO + 1, labelled[:1], seed=0) is None
+    np.testing.assert_array_equal(rows, searched_rows(of_rows(100_000, labels), seed=0))
+    few = {0: 0, 1: 0, 2: 1}
+    assert searched_rows(of_rows(sample.ALL_UP_TO + 4, few), seed=0) is not None
+    assert searched_rows(of_rows(sample.ALL_UP_TO + 3, few), seed=0) is None
+
+
+def test_of_many_labels_the_scored_ones_are_searched_and_a_sample_of_the_others_by_class():
+    classes = np.repeat([0, 1, 2], [30_000, 9_997, 3])
+    y = np.append(np.random.default_rng(0).permutation(classes), np.full(25_000, -1))
+    problem = Problem.of(np.arange(len(y))[:, None], y)
+    rows = searched_rows(problem, seed=0)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows, searched_rows(problem, seed=0))
+    assert not np.array_equal(rows, searched_rows(problem, seed=1))
+    part = problem.among(rows)
+    assert part.scored.sum() == problem.scored.sum() == 200
+    assert (y[rows] < 0).sum() == sample.SEARCHED_ROWS
+    assert sample.SEARCHED_ROWS <= (~part.scored).sum() <= sample.SEARCHED_ROWS + 3
+    shares = np.bincount(part.codes[~part.scored]) / (~part.scored).sum()
+    np.testing.assert_allclose(shares, [0.75, 0.25, 0], atol=0.001)
+    assert 2 in part.codes[~part.scored], "of every class there is one"
+    np.testing.assert_array_equal(y[part.X[part.labelled, 0]], part.codes)
+    np.testing.assert_array_equal(np.sort(part.X[part.labelled, 0]), part.X[part.labelled, 0])
+    np.testing.assert_array_equal(rows[part.labelled][part.scored], problem.labelled[problem.scored])
+
+
+def test_the_answer_uses_the_labels_that_the_search_left_out(small_limits, monkeypatch):
+    monkeypatch.setattr(sample, "SEARCHED_ROWS", 50)
+    X, y = sheets()
+    shown = np.where(np.arange(N) < 450, y, -1)
+    heard = []
+    fitted = model(basis="raw").fit(X, shown, listeners=(heard.append,))
+    assert (heard[0]["searched"], heard[0]["labelled"], heard[0]["scored"]) == (300, 450, 200)
+    np.testing.assert_array_equal(fitted._answer.labelled, np.arange(450))
+    np.testing.assert_array_equal(fitted.transduction_[:450], y[:450])
 
 
 def test_a_problem_among_some_rows_has_the_same_labels_and_folds():
@@ -91,9 +134,33 @@ def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_lim
     assert fitted._answer.X.dtype == np.float32
 
 
-def test_the_answer_is_exact_if_that_is_asked_for(small_limits):
+def test_only_rows_that_are_searched_on_are_put_into_the_bases_before_the_search(small_limits, monkeypatch):
     X, y = sheets()
+    placed, usual = [], Basis.of
+    monkeypatch.setattr(Basis, "of", lambda basis, X: placed.append(X.shape[0]) or usual(basis, X))
+    table, problem, *_ = model()._prepared(X, hidden(y))
+    assert placed == [240] * len(table.bases)
+    assert len(problem.views) == len(table.bases) > 2
+
+
+def test_what_is_done_by_less_than_all_rows_is_logged(small_limits, caplog):
+    X, y = sheets()
+    caplog.set_level("INFO", "pglearn")
+    assert model().fit(X, hidden(y)).n_searched_ == 240
+    assert caplog.messages == [
+        "The search looks at 240 of 900 rows; all of them are labelled.",
+        "Neighbours of 900 rows are found approximately, being more than 600: neighbors='exact' finds all of them.",
+    ]
+    caplog.clear()
+    assert model().fit(X[:400], hidden(y)[:400]).n_searched_ == 400
+    assert not caplog.messages
+
+
+def test_the_answer_is_exact_if_that_is_asked_for(small_limits, caplog):
+    X, y = sheets()
+    caplog.set_level("INFO", "pglearn")
     fitted = model(neighbors="exact").fit(X, hidden(y))
+    assert [message.split()[0] for message in caplog.messages] == ["The"], "that a part is searched on, and no more"
     assert fitted.neighbors_ == "exact"
     assert (fitted.search_results_["recall"] == 1).all()
 
@@ -114,3 +181,18 @@ def test_the_progress_bar_shows_the_answer_after_the_search(small_limits):
     shown = console.export_text()
     assert "240 of 900 rows" in shown
     assert "labels of all rows · graph 2/2" in shown
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scaling_makes_no_second_table_in_float64(dtype):
+    X = (np.random.default_rng(0).normal(size=(100_000, 10)) * np.logspace(0, 3, 10)).astype(dtype)
+    scaling = Scaling.for_points(X, True)
+    tracemalloc.start()
+    try:
+        scaled = scaling.of(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert scaled.dtype == dtype
+    np.testing.assert_array_equal(scaled, ((X - scaling.centre) / scaling.spread).astype(dtype))
+    assert peak < X.nbytes + 4 * 8 * BLOCK

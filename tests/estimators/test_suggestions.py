@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from pglearn import PGLearnClassifier
 from pglearn.errors import InputError
-from pglearn.estimators.suggestions import entropy, suggested
+from pglearn.estimators.suggestions import POOL, entropy, suggested
 from pglearn.graph import weighted_graph
-from pglearn.propagation import LGC
+from pglearn.propagation import LGC, Solution
 
 
 def fit(X, y, **parameters):
@@ -167,6 +169,43 @@ def test_the_doubt_of_a_labelled_row_does_not_count():
     in_doubt = np.full((12, 2), 0.5)
     rows = suggested(islands(4, 8), in_doubt, np.arange(5, 12), 1)
     assert 0 <= rows[0] < 4
+
+
+class Solved:
+    """A system whose solution is there already, in float32."""
+
+    def __init__(self, F):
+        self.F, self.given = F, []
+
+    def solve(self, B):
+        self.given.append(B)
+        return Solution(self.F[:, : B.shape[1]], 1, 0.0, True)
+
+
+def test_nothing_is_as_large_as_the_solution_itself():
+    n = 4000
+    system = Solved(np.random.default_rng(0).random((n, POOL), dtype=np.float32))
+    tracemalloc.start()
+    try:
+        rows = suggested(system, np.full((n, 2), 0.5), np.arange(5), 3)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(rows) == 3
+    assert peak < 0.2 * system.F.nbytes
+    assert sparse.issparse(system.given[-1])
+    assert system.given[-1].nnz == POOL
+    assert system.F.max() <= 1
+
+
+def test_suggestions_of_a_graph_that_lacks_neighbours_are_warned_of(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), np.where(np.arange(400) < 20, np.arange(400) % 2, -1)
+    model = fit(X, y, basis="raw", neighbors="approximate", selection="best")
+    monkeypatch.setattr("pglearn.graph.descent.TREES", 1)
+    monkeypatch.setattr("pglearn.graph.descent.MOST_ROUNDS", 0)
+    with pytest.warns(UserWarning, match=r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "):
+        model.suggest(2)
 
 
 def test_entropy_is_one_for_ignorance_and_zero_for_certainty():

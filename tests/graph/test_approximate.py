@@ -16,7 +16,7 @@ from pglearn.errors import InputError
 from pglearn.graph import approximate as module
 from pglearn.graph import k_nearest
 from pglearn.graph.approximate import exact_of, found_neighbours, k_near, pool_of, sampled_recall
-from pglearn.graph.descent import near_points
+from pglearn.graph.descent import _cut, near_points
 from pglearn.graph.neighbours import scaled_points
 from pglearn.loss import Log
 from pglearn.problem import Problem
@@ -90,6 +90,25 @@ def test_duplicates_are_cut_apart_and_found():
     Z = np.repeat(points(5, 3), 200, axis=0)
     near = near_points(Z, 10)
     assert (near // 200 == np.arange(1000)[:, None] // 200).mean() > 0.99
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_every_point_is_in_one_leaf_whatever_the_values(share):
+    Z = points(600, 6).astype(np.float32)
+    Z[np.random.default_rng(0).random(600) < share] *= np.float32(1e30)  # products are infinite, their sums are NaN
+    order, ends = _cut(Z, 32, 0)
+    np.testing.assert_array_equal(np.sort(order), np.arange(600))
+    assert (ends[0], ends[-1]) == (0, 600)
+    assert (np.diff(ends) > 0).all()
+
+
+def test_points_so_far_apart_that_float32_has_no_number_for_it_have_neighbours():
+    Z = points(600, 6).astype(np.float32)
+    Z[:50] *= np.float32(1e30)
+    near = near_points(Z, 20)
+    assert ((near >= -1) & (near < 600)).all()
+    assert share_found(near[50:, :5], k_nearest(Z, 5)[50:]) > 0.95
+    np.testing.assert_array_equal(np.sort(k_near(Z, 5)[:50]), np.sort(k_nearest(Z, 5)[:50]))
 
 
 def test_more_neighbours_than_there_are_points_are_all_of_them():
@@ -182,6 +201,16 @@ def test_auto_becomes_approximate_above_its_size_without_a_warning(monkeypatch):
 def test_torch_refuses_approximate_neighbours():
     with pytest.raises(InputError, match=r"^The torch engine finds neighbours exactly: use engine='cpu'"):
         chosen_engine("torch", Log(), LGC(), problem_of(50), 1, neighbors="approximate")
+
+
+@pytest.mark.parametrize(("neighbors", "logged"), [("auto", 1), ("approximate", 0), ("exact", 0)])
+def test_loss_and_gradient_logs_that_auto_has_become_approximate(neighbors, logged, monkeypatch, caplog):
+    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 200)
+    caplog.set_level("INFO", "pglearn")
+    X, y = points(300, 6), partly_labelled(300, 30)
+    pglearn.loss_and_gradient(X, y, a=np.ones(6), k=5, neighbors=neighbors)
+    assert len(caplog.messages) == logged
+    assert all(message.startswith("Neighbours of 300 rows are found approximately") for message in caplog.messages)
 
 
 def test_loss_and_gradient_warns_of_low_recall(monkeypatch):

@@ -56,6 +56,14 @@ def test_the_nearest_of_candidates_come_nearest_first(k):
         np.testing.assert_array_equal(nearest[p], candidates[p][np.argsort(d2)[:k]])
 
 
+def test_a_distance_that_is_no_number_takes_no_place_of_one_that_is():
+    Z = np.array([[0.0], [1.0], [2.0], [np.nan], [3.0]])
+    nearest = np.empty((1, 2), dtype=np.int32)
+    for candidates in ([1, 2, 3], [3, 2, 1], [2, 3, 1]):
+        compiled.nearest_of(0, 1, Z, np.array([candidates], dtype=np.int32), nearest)
+        np.testing.assert_array_equal(nearest, [[1, 2]])
+
+
 def test_of_all_others_the_nearest_are_the_neighbours():
     Z = np.random.default_rng(0).normal(size=(30, 4))
     others = np.array([np.delete(np.arange(30), p) for p in range(30)])

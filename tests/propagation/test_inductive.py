@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from tests.problems import points
 
-from pglearn.propagation.inductive import ROWS, spread_to
+from pglearn.propagation.inductive import spreading
 
 A = np.array([0.5, 0.2, 0.0, 0.4])
 
@@ -17,6 +15,10 @@ def known():
     X = points(20)
     F = np.random.default_rng(1).random((20, 3))
     return X, F
+
+
+def spread_to(X_new, X, a, k, F):
+    return spreading(X, a, k, F)(X_new)
 
 
 def weighted_means(X_new, X, a, k, F):
@@ -86,29 +88,3 @@ def test_float32_rows_are_close_to_the_exact_ones():
     X_new = points(7, seed=3)
     single = spread_to(X_new.astype(np.float32), X.astype(np.float32), A, 4, F)
     np.testing.assert_allclose(single, spread_to(X_new, X, A, 4, F), rtol=1e-4)
-
-
-def test_rows_are_taken_in_batches_and_none_depends_on_its_batch(monkeypatch):
-    X, F = known()
-    X_new = points(23, seed=3)
-    expected = spread_to(X_new, X, A, 4, F)
-    monkeypatch.setattr("pglearn.propagation.inductive.ROWS", 5)
-    np.testing.assert_allclose(spread_to(X_new, X, A, 4, F), expected, rtol=1e-12)
-
-
-def test_memory_beyond_the_answer_does_not_grow_with_the_new_rows():
-    X, F, a = points(500, 40), np.random.default_rng(1).random((500, 3)), np.full(40, 0.1)
-    batch = points(ROWS, 40, seed=3)
-
-    def beyond_the_answer(X_new):
-        tracemalloc.start()
-        try:
-            answer = spread_to(X_new, X, a, 10, F)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        return peak - answer.nbytes
-
-    spread_to(batch[:20], X, a, 10, F)  # what is imported on first use does not count
-    one, eight = beyond_the_answer(batch), beyond_the_answer(np.tile(batch, (8, 1)))
-    assert eight < 1.2 * one

@@ -12,7 +12,7 @@ from tests.problems import points
 
 from pglearn.errors import InputError
 from pglearn.graph import weighted_graph
-from pglearn.propagation import LGC, PROPAGATIONS
+from pglearn.propagation import LGC, PROPAGATIONS, conjugate
 from pglearn.propagation import lgc as module
 from pglearn.propagation.conjugate import BATCH
 from pglearn.propagation.lgc import SOLVERS
@@ -217,3 +217,24 @@ def test_source_and_coupling_are_the_terms_of_the_system(propagation):
     spread = propagation(0.7)
     F = spread.system(graph).solve(spread.source * Y).F
     np.testing.assert_allclose(F - spread.coupling * graph.P @ F, spread.source * Y, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.99, 0.9999])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
+def test_a_solve_stays_within_the_products_that_theory_allows_however_many_points_there_are(alpha, tolerance):
+    """On a chain, whose eigenvalues are everywhere."""
+    n = 3000
+    graph = weighted_graph(np.arange(float(n))[:, None], np.full(1, 0.3), 2)
+    solution = LGC(alpha, "cg", tolerance).system(graph).solve(np.random.default_rng(0).normal(size=(n, 2)))
+    assert solution.converged
+    most = conjugate._most_products(n, alpha, tolerance)
+    assert most / 50 < solution.iterations <= most / conjugate.SAFETY
+    assert conjugate._most_products(10**6, alpha, tolerance) == most < 15_000
+    assert conjugate._most_products(2, alpha, tolerance) <= 20
+
+
+def test_a_solve_that_gets_nowhere_ends_and_says_so(monkeypatch):
+    monkeypatch.setattr(conjugate.NumPyPasses, "reduce", lambda passes, step: passes.rho)
+    solution = LGC(0.99, "cg", 1e-6).system(weighted_graph(points(3000, 1), np.full(1, 0.3), 2)).solve(np.eye(3000, 2))
+    assert not solution.converged
+    assert solution.iterations < 2000

@@ -17,7 +17,7 @@ from pglearn.graph.weights import squared_distances
 from pglearn.loss import LOSSES
 from pglearn.problem import Problem, column_medians
 from pglearn.propagation import LGC
-from pglearn.propagation.inductive import spread_to
+from pglearn.propagation.inductive import spreading
 from pglearn.sparse import parts_of, rows, sparse_rows, table_of
 
 MU = 0.9
@@ -49,6 +49,15 @@ def weights(d=12):
 def problems(validation="loo"):
     X, y = table(), partly_labelled(28, 12)
     return (Problem.of(form(X), y, validation=validation) for form in (np.asarray, sparse_rows))
+
+
+def test_a_row_beyond_all_floats_is_nobodys_neighbour_while_there_are_others():
+    X = table()
+    X[2] = 1e200  # its square is infinite, and so is its product with itself: their difference is no number
+    with np.errstate(over="ignore", invalid="ignore"):
+        nearest = rows.k_nearest(sparse_rows(X), 6, sparse_rows(X[:3]))
+    assert (nearest != 2).all()
+    assert all(len(set(found)) == 6 for found in nearest.tolist())
 
 
 def test_neighbours_are_the_oracles():
@@ -135,8 +144,8 @@ def test_what_is_given_is_not_changed():
 
 def test_new_rows_get_what_they_get_among_dense_ones():
     X, new, F = table(), table(9, seed=5), np.random.default_rng(2).dirichlet(np.ones(3), 28)
-    expected = spread_to(new, X, weights(), 4, F)
-    np.testing.assert_allclose(spread_to(sparse_rows(new), sparse_rows(X), weights(), 4, F), expected, rtol=1e-7)
+    expected = spreading(X, weights(), 4, F)(new)
+    np.testing.assert_allclose(spreading(sparse_rows(X), weights(), 4, F)(sparse_rows(new)), expected, rtol=1e-7)
 
 
 def test_mean_distance_and_medians_are_those_of_dense_points():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 from importlib.util import find_spec
 
 from pglearn.engine.base import Engine
@@ -65,6 +66,16 @@ def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
     if name == "auto":
         return "exact" if rows <= EXACT_UP_TO else "approximate"
     return name
+
+
+def announce_neighbours(asked: str, found: str, rows: int) -> None:
+    """Say where "auto" has come to approximate neighbours, to the logger "pglearn": it is normal, so no warning."""
+    if asked == "auto" and found == "approximate":
+        logging.getLogger("pglearn").info(
+            "Neighbours of %d rows are found approximately, being more than %d: neighbors='exact' finds all of them.",
+            rows,
+            EXACT_UP_TO,
+        )
 
 
 def _is_sparse(problem: Problem) -> bool:

@@ -91,20 +91,17 @@ def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -
 def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scores:
     n, c = problem.n, problem.n_classes
     folds = np.unique(problem.fold[problem.scored])
-    B = np.zeros((n, len(folds), c))
-    for f, fold in enumerate(folds):
-        shown = problem.fold != fold
-        B[problem.labelled[shown], f, problem.codes[shown]] = propagation.source
-    rows = problem.labelled[problem.scored]
-    solution = system.solve(B.reshape(n, -1))
+    f, label = (problem.fold != folds[:, None]).nonzero()  # a label enters where its own fold is not hidden
+    shape, at = (n, len(folds) * c), (problem.labelled[label], f * c + problem.codes[label])
+    solution = system.solve(sparse.csc_matrix((np.full(len(label), propagation.source), at), shape=shape))
     F = solution.F
-    columns = np.searchsorted(folds, problem.fold[problem.scored])
-    S = F.reshape(B.shape)[rows, columns]
+    rows = problem.labelled[problem.scored, None]
+    columns = c * np.searchsorted(folds, problem.fold[problem.scored])[:, None] + np.arange(c)
+    S = F[rows, columns]
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
-        G = np.zeros_like(B)
-        G[rows, columns] = dg_dS
-        return system.solve(G.reshape(n, -1)).F, F
+        entries = dg_dS.ravel(), (np.repeat(rows, c), columns.ravel())
+        return system.solve(sparse.csc_matrix(entries, shape=shape)).F, F
 
     return Scores(S, c * solution.error / system.precision, factors)
 

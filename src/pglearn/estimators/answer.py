@@ -18,7 +18,7 @@ import numpy as np
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
 from pglearn.estimators.linear import LinearOpinion
-from pglearn.estimators.members import Member, averaged
+from pglearn.estimators.members import Member, averaged, shared_out
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
 from pglearn.problem import Array, Points, Problem
@@ -26,6 +26,7 @@ from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
 HEARINGS = 2
+MOST_ROWS, BATCH_BYTES = 4096, 32 << 20  # of new rows that are labelled at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +111,27 @@ class Answer:
         return probabilities, unreached
 
     def predict(self, X: Points) -> Array:
-        """Class probabilities of rows as they were given, which need not be in the table."""
-        X = self.scaling.of(self._like_the_table(X))
-        opinions = [member.predict(self.bases[member.basis].of(X), self.view(member.basis)) for member in self.members]
-        probabilities, unreached = averaged(opinions, self._weights, self.prior)
-        if self.linear is not None:
-            probabilities = self.linear.mixed(probabilities, self.bases[self.linear.basis].of(X))
-        return self._finished(probabilities, unreached)
+        """Class probabilities of rows as they were given, which need not be in the table.
+
+        They are taken in batches, by one member after another: beside the answer there is one member's view of the
+        table, made once per call, and what a batch needs. Nothing is kept for the next call.
+        """
+        batches = _batches(X)
+        result = np.zeros((X.shape[0], len(self.classes)))
+        for member in self.members:
+            spread = member.spreading(self.view(member.basis))
+            for rows in batches:
+                result[rows] += member.weight * spread(self._placed(X[rows], member.basis))
+        for rows in batches:
+            probabilities, unreached = shared_out(result[rows], self.prior)
+            if self.linear is not None:
+                probabilities = self.linear.mixed(probabilities, self._placed(X[rows], self.linear.basis))
+            result[rows] = self._finished(probabilities, unreached)
+        return result
+
+    def _placed(self, X: Points, basis: int) -> Points:
+        """New rows in the coordinates of a basis."""
+        return self.bases[basis].of(self.scaling.of(self._like_the_table(X)))
 
     def _like_the_table(self, X: Points) -> Points:
         """Sparse where the table is, and an array where that is one."""
@@ -217,6 +232,14 @@ class Answer:
     @property
     def _weights(self) -> list[float]:
         return [member.weight for member in self.members]
+
+
+def _batches(X: Points) -> list[slice]:
+    """New rows to be labelled at once, so many that they, or a hundred coordinates of each, are `BATCH_BYTES`."""
+    n, d = X.shape
+    numbers = max(X.nnz // max(n, 1) if is_sparse(X) else d, 100)
+    step = max(1, min(MOST_ROWS, BATCH_BYTES // (8 * numbers)))
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def _split(flat: Array, sizes: Any) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from pglearn import parameters
 from pglearn.baselines import AEW, IDML, FullIDML, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial
-from pglearn.baselines.aew import spread_to
+from pglearn.baselines.aew import spreading
 from pglearn.baselines.minent import MOST_ROWS
 from pglearn.baselines.random import WeightDraws
 from pglearn.baselines.spread import Spread
@@ -392,8 +393,8 @@ class IDMLClassifier(_Bandwidths):
 class _LocalMember(Member):
     """A member whose bandwidths are local: a new row has one of its own."""
 
-    def predict(self, X_new: Array, X: Array) -> Array:
-        return spread_to(X_new, X, self.a, self.k, self.F)
+    def spreading(self, X: Array) -> Callable[[Array], Array]:
+        return spreading(X, self.a, self.k, self.F)
 
 
 def _draws(kind: type[Draws], problem: Problem, k_range: tuple[int, int], bandwidth_range: Any, seed: int) -> Draws:

@@ -8,7 +8,7 @@ share of what chance would lose.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import sparse
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Points
 from pglearn.propagation import Solution
-from pglearn.propagation.inductive import spread_to
+from pglearn.propagation.inductive import spreading
 from pglearn.search import Candidate
 
 STEPS, TAU = 16, 0.2
@@ -42,12 +42,10 @@ class Member:
         probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
         return cls(candidate.basis, candidate.k, candidate.answer.a, weight, probabilities)
 
-    def predict(self, X_new: Points, X: Points) -> Array:
-        """Class probabilities of rows that need not be in the table, both in the coordinates of the member's basis.
-
-        They sum to the share of reached neighbours.
-        """
-        return spread_to(X_new, X, self.a, self.k, self.F)
+    def spreading(self, X: Points) -> Callable[[Points], Array]:
+        """What gives rows that need not be in the table X their class probabilities, both in the coordinates of the
+        member's basis. They sum to the share of reached neighbours."""
+        return spreading(X, self.a, self.k, self.F)
 
 
 def weights_of(candidates: Sequence[Candidate], yardstick: Yardstick) -> tuple[Array, float]:
@@ -70,6 +68,11 @@ def averaged(opinions: Sequence[Array], weights: Sequence[float], prior: Array) 
     total = np.zeros_like(opinions[0])
     for opinion, w in zip(opinions, weights, strict=True):
         total += w * opinion
+    return shared_out(total, prior)
+
+
+def shared_out(total: Array, prior: Array) -> tuple[Array, Array]:
+    """Rows of a weighted sum, brought to a sum of one, and which of them have nothing in them (the prior)."""
     weight = total.sum(axis=1, keepdims=True)
     return np.where(weight > 0, total / np.where(weight > 0, weight, 1), prior), weight[:, 0] == 0
 

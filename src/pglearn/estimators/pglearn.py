@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pglearn import parameters
 from pglearn.basis import Basis, bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
-from pglearn.engine.choose import chosen_neighbours
+from pglearn.engine.choose import announce_neighbours, chosen_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.answer import HEARINGS, Answer
@@ -36,11 +37,13 @@ from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import Graph, k_nearest, mean_distance, weighted_graph
-from pglearn.graph.approximate import k_near, warn_of_recall
+from pglearn.graph import Edges, Graph, k_nearest, mean_distance
+from pglearn.graph.approximate import k_near, sampled_recall, warn_of_recall
+from pglearn.graph.neighbours import scaled_points
+from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
-from pglearn.problem import Array, Points, Problem
+from pglearn.problem import Array, Points, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
@@ -142,8 +145,9 @@ class PGLearnClassifier(TableClassifier):
         How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
         approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
         step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
-        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these and all labels,
-        and then labelled as a whole (docs/scaling.md).
+        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these, the labels that
+        are scored and 5,000 of the others, and then labelled as a whole, by all labels (`n_searched_`;
+        docs/scaling.md). Either is logged (logger "pglearn", INFO).
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
@@ -208,6 +212,8 @@ class PGLearnClassifier(TableClassifier):
         part of its rows (see `neighbors`) the graphs are made there too.
     neighbors_ : str
         Whether the neighbours in the graphs of the answer are "exact" or "approximate".
+    n_searched_ : int
+        Rows that the search looked at: all, or of a large table a sample (`neighbors`).
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
     scaled_ : bool
@@ -320,20 +326,22 @@ class PGLearnClassifier(TableClassifier):
         """
         table, problem, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
+        self._announce(table, problem, task.engine)
         with (
             first_interrupt() as interrupt,
-            self._opened_checkpoint(table, problem, task) as checkpoint,
+            self._opened_checkpoint(table, task) as checkpoint,
             _progress(self.verbose) as shown,
         ):
             with Pool(problem, task, workers) as pool:
                 interrupt.then = pool.stop
-                told = about(table.X, problem) | {"searched": problem.X.shape[0]}
+                told = about(table.X, table.problem) | {"searched": problem.X.shape[0]}
                 names = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
             self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
+        self.n_searched_ = problem.n
         self.stop_reason_ = result.reason
         warn_of_failures(result.candidates)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
@@ -353,9 +361,12 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        neighbours = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases))
-        nearest = k_nearest if neighbours == "exact" else k_near
-        graph = weighted_graph(answer.view(answer.best.basis), answer.best.a, answer.best.k, nearest=nearest)
+        exact = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases)) == "exact"
+        view = answer.view(answer.best.basis)
+        Z = scaled_points(view, answer.best.a, column_medians(view))
+        neighbours = k_nearest(Z, answer.best.k) if exact else k_near(Z, answer.best.k)
+        warn_of_recall(1.0 if exact else sampled_recall(Z, neighbours))
+        graph = graph_on_edges(Z, Edges.between_neighbours(neighbours))
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
         return suggested(system, self.label_distributions_, answer.labelled, n)
 
@@ -402,9 +413,9 @@ class PGLearnClassifier(TableClassifier):
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
-        rows = searched_rows(X.shape[0], problem.labelled, seed)
+        rows = searched_rows(problem, seed)
         table = Table(X, scaling, bases, problem, rows is not None)
-        views = [table.view(at).X if rows is None else table.view(at).X[rows] for at in range(len(bases))]
+        views = [basis.of_table(X, rows) for basis in bases]
         problem = problem if rows is None else problem.among(rows)
         problem = replace(problem, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
@@ -421,6 +432,18 @@ class PGLearnClassifier(TableClassifier):
             workers = Here()
         return table, problem, search, Task(engine, descent), workers
 
+    def _announce(self, table: Table, problem: Problem, searched: Engine) -> None:
+        """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
+        if table.is_sampled:
+            logging.getLogger("pglearn").info(
+                "The search looks at %d of %d rows; all of them are labelled.", problem.n, table.problem.n
+            )
+        if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
+            announce_neighbours(self.neighbors, self._neighbours_of_the_answer(table), table.problem.n)
+
+    def _neighbours_of_the_answer(self, table: Table) -> str:
+        return chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
         if self.asynchronous and task.engine.together is None:
@@ -430,7 +453,7 @@ class PGLearnClassifier(TableClassifier):
             )
         return bool(self.asynchronous)
 
-    def _opened_checkpoint(self, table: Table, problem: Problem, task: Task) -> AbstractContextManager[Checkpoint]:
+    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint]:
         if self.checkpoint is None:
             return nullcontext(NOWHERE)
         from pglearn import __version__
@@ -441,6 +464,7 @@ class PGLearnClassifier(TableClassifier):
                 f"checkpoint needs a whole number as random_state, and it is {self.random_state!r}: the search could "
                 "not go on with the same draws."
             )
+        problem = table.problem
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
@@ -448,7 +472,7 @@ class PGLearnClassifier(TableClassifier):
 
     def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
         """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
-        neighbours = chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+        neighbours = self._neighbours_of_the_answer(table)
         propagation = LGC(self.alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(self.alpha)
         if isinstance(searched, CPUEngine):
             return replace(searched, propagation=propagation, neighbours=neighbours)
@@ -467,7 +491,7 @@ class PGLearnClassifier(TableClassifier):
     ) -> None:
         engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
-        linear = linear_opinion(table.bases, problem.Y, doubt) if self.selection == "ensemble" else None
+        linear = linear_opinion(table.bases, table.problem.Y, doubt) if self.selection == "ensemble" else None
         prior = checked_prior(self.class_prior, problem.classes)
         may_hear = len(chosen) > 1 and prior is not None
         total = (2 + HEARINGS * may_hear) * len(chosen)
@@ -529,7 +553,7 @@ class PGLearnClassifier(TableClassifier):
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
 
-        What the search left behind (`graph_`, `search_results_`, `history_`) is not stored.
+        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`) is not stored.
         """
         if lacking := {"parameters", "feature_names"} - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")

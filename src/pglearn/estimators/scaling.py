@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pglearn.errors import InputError
+from pglearn.graph.weights import blocks
 from pglearn.problem import Array, Points, column_medians
 from pglearn.sparse import is_sparse, ranges, times_columns, unit_rows
 from pglearn.tables.scaling import on_common_scale, ranges_alike
@@ -66,7 +67,10 @@ class Scaling:
             return X if (self.spread == 1).all() else times_columns(X, 1 / self.spread)
         if not self.standardises and self.spread[0] == 1:
             return X
-        return ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
+        scaled = np.empty_like(X)
+        for part in blocks(*X.shape):  # in float64, whatever X is, but no second table of it
+            scaled[part] = (X[part] - self.centre) / self.spread
+        return scaled
 
     def weights(self, a: Array) -> Array:
         """Feature weights in units of the given features; for counts, of their logarithms in a row of length one."""

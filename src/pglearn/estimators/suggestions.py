@@ -10,6 +10,7 @@ cluster are not both suggested while another cluster waits.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from pglearn.problem import Array
 from pglearn.propagation import System
@@ -21,13 +22,13 @@ def suggested(system: System, probabilities: Array, labelled: Array, n: int) -> 
     """Positions of `n` unlabelled rows, the most useful first; fewer where there are no more."""
     doubt = doubts(system, probabilities, labelled)
     pool = _pool(doubt, labelled, n)
-    sources = np.zeros((len(doubt), len(pool)))
-    sources[pool, np.arange(len(pool))] = 1
-    R = system.solve(sources).F
-    reach = np.clip(R / R[pool, np.arange(len(pool))], 0, 1)
+    each = np.arange(len(pool))
+    reach = system.solve(sparse.csc_matrix((np.ones(len(pool)), (pool, each)), shape=(len(doubt), len(pool)))).F
+    reach /= reach[pool, each]  # in place: of a large table it is by far the largest array there is
+    np.clip(reach, 0, 1, out=reach)
     chosen: list[int] = []
     while len(chosen) < min(n, len(pool)):
-        settled = doubt @ reach
+        settled = doubt.astype(reach.dtype, copy=False) @ reach
         settled[chosen] = -np.inf
         chosen.append(int(np.argmax(settled)))
         doubt = doubt * (1 - reach[:, chosen[-1]])

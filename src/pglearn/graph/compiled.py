@@ -36,6 +36,8 @@ def nearest_of(start, stop, Z, candidates, nearest):
             if q < 0:
                 continue
             distance = squared_distance(Z[p], Z[q])
+            if np.isnan(distance):  # what is beyond all floats is far, and no reason to drop another
+                distance = np.inf
             if found == k and distance >= d2[k - 1]:
                 continue
             at = found if found < k else k - 1

@@ -74,7 +74,11 @@ def _push(p, q, distance, near, d2, fresh):
 
 @compiled
 def _cut(Z, leaf, seed):
-    """Points in an order in which leaves lie together, and where each of them ends. Every cut halves what it cuts."""
+    """Points in an order in which leaves lie together, and where each of them ends. Every cut halves what it cuts.
+
+    Whatever lies on neither side of a cut is put between them: ties, and NaN where a product was beyond float32. So
+    every point is in one leaf, whatever the values.
+    """
     np.random.seed(seed)
     n = len(Z)
     points = np.arange(n).astype(np.int32)
@@ -107,7 +111,7 @@ def _cut(Z, leaf, seed):
                 moved[right] = points[at]
                 right -= 1
         for at in range(start, end):
-            if along[at] == cut:
+            if not (along[at] < cut or along[at] > cut):
                 moved[left] = points[at]
                 left += 1
         points[start:end] = moved[start:end]

@@ -23,7 +23,8 @@ class Solution:
     iterations: int
     """Products with the graph; 0 for a direct solve."""
     residual: float
-    """Largest ‖B − M F‖ / ‖B‖ over the columns, measured at the end."""
+    """Largest ‖B − M F‖ / ‖B‖ over the columns, computed anew at the end; of an F that is kept in float32, before it is
+    rounded to that."""
     converged: bool
     """Whether the residual is within the tolerance asked for."""
     error: float = 0.0

@@ -12,6 +12,7 @@ stretch of memory for all of them, and what is fetched from far away is then use
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +29,7 @@ COARSE = 1e-9  # tolerance from which on solutions for many points are kept in f
 BEYOND_FLOAT32 = 1e25  # right-hand sides whose solutions may be
 FLOAT32_GOAL = 3e-5  # residual that float32 surely reaches, as a share of the first
 MOST_REFINEMENTS = 6
+SAFETY = 5  # times as many products as exact arithmetic may take: rounding delays
 
 
 def conjugate_gradients(P: sparse.csr_matrix, mu: float, tolerance: float, B: Array) -> tuple[Array, int]:
@@ -38,7 +40,7 @@ def conjugate_gradients(P: sparse.csr_matrix, mu: float, tolerance: float, B: Ar
         batch = slice(start, start + BATCH)
         b = np.ascontiguousarray(B[:, batch], dtype=np.float64)
         passes = NumPyPasses(P, mu, b)
-        products = max(products, _iterated(passes, goal_of(tolerance, b)))
+        products = max(products, _iterated(passes, goal_of(tolerance, b), _most_products(len(b), mu, tolerance)))
         F[:, batch] = passes.F
     return F, products
 
@@ -84,13 +86,13 @@ def _refined(
     float64, and the iterations begin again from there.
     """
     rounds, digits = (MOST_REFINEMENTS, FLOAT32_GOAL) if working.dtype == np.float32 else (1, 0.0)
-    F, products = np.zeros(B.shape), 0
+    F, products, most = np.zeros(B.shape), 0, _most_products(B.shape[0], mu, 2 * goal)
     passes = CompiledPasses(working, mu, B.shape)
     error = passes.renew(P, B, F)
     for _ in range(rounds):
         if not (error > goal).any():
             break
-        products += _iterated(passes, np.maximum(goal, digits * error))
+        products += _iterated(passes, np.maximum(goal, digits * error), most)
         F += passes.F
         error = passes.renew(P, B, F)
     return F, error, products
@@ -116,10 +118,10 @@ class Passes(Protocol):
         ...
 
 
-def _iterated(passes: Passes, goal: Array) -> int:
-    """Move a batch of columns until all of them are within their goals; how many products with P it took."""
-    rho = passes.rho
-    iterations, most = 0, 10 * len(passes.F)
+def _iterated(passes: Passes, goal: Array, most: int) -> int:
+    """Move a batch of columns until all of them are within their goals, with so many products with P at most; how many
+    it took."""
+    rho, iterations = passes.rho, 0
     while (active := np.sqrt(rho) > goal).any() and iterations < most:
         curvature = passes.product()
         # A finished column has nothing left to move along: zero steps keep it as it is.
@@ -128,6 +130,16 @@ def _iterated(passes: Passes, goal: Array) -> int:
         passes.move(step, np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0)))
         iterations += 1
     return iterations
+
+
+def _most_products(n: int, mu: float, tolerance: float) -> int:
+    """Products after which a column of n numbers that is not within its tolerance never will be.
+
+    The eigenvalues of M are within [1−μ, 1+μ]; with κ their ratio, ‖R‖ after p products is at most
+    2√κ ((√κ−1)/(√κ+1))^p ≤ 2√κ exp(−2p/√κ) of what it was. After n products nothing of it would be left.
+    """
+    root = math.sqrt((1 + mu) / (1 - mu))
+    return SAFETY * min(2 * n, math.ceil(root / 2 * math.log(4 * root / tolerance)))
 
 
 class NumPyPasses:

@@ -5,24 +5,23 @@ It is the value that leaves the energy of the graph least disturbed when x joins
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import blocks, squared_distances
 from pglearn.problem import Array, Points, column_medians
 
-ROWS = 4096  # taken at once: bounds the memory, whatever the number of new rows
 
+def spreading(X: Points, a: Array, k: int, F: Array) -> Callable[[Points], Array]:
+    """What gives new points their rows of F: weighted means over their k nearest points under diag(a).
 
-def spread_to(X_new: Points, X: Points, a: Array, k: int, F: Array) -> Array:
-    """Rows of F for new points, as weighted means over their k nearest points under diag(a)."""
+    The points themselves are made ready once, so that new ones may come batch after batch.
+    """
     centre = column_medians(X)
     Z = scaled_points(X, a, centre)
-    result = np.empty((X_new.shape[0], F.shape[1]))
-    for start in range(0, X_new.shape[0], ROWS):
-        batch = slice(start, start + ROWS)
-        result[batch] = _weighted_means(scaled_points(X_new[batch], a, centre), Z, k, F)
-    return result
+    return lambda X_new: _weighted_means(scaled_points(X_new, a, centre), Z, k, F)
 
 
 def _weighted_means(Z_new: Points, Z: Points, k: int, F: Array) -> Array:

@@ -23,7 +23,7 @@ def k_nearest(start, stop, data, columns, starts, of_column, rows, column_starts
                 order[rows[there]] -= twice * of_column[there]
         found = 0
         for j in range(n):
-            value = order[j]
+            value = np.inf if np.isnan(order[j]) else order[j]  # what is beyond all floats is far
             if (exclude_own and j == q) or (found == k and value >= best[k - 1]):
                 continue
             to = found if found < k else k - 1
