@@ -7,7 +7,7 @@
     python bench/answers.py --quick                            # small made-up data
 
 One default fit per split. Its members then answer alone, in each basis, together with weights of several widths τ,
-after hearing each other and a linear model that counts more or less, and with class shares, which is the default. The
+after hearing each other and a regression that counts more or less, and with class shares, which is the default. The
 second table is the expected calibration error of the default (15 bins).
 """
 
@@ -25,8 +25,8 @@ from common import DATA_SETS, data_folder, hidden, load, machine, print_columns,
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
-from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import TAU, Member, averaged
+from pglearn.estimators.opinion import opinion_beside
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -98,18 +98,18 @@ def variations(model: PGLearnClassifier, draw: Draw) -> dict[str, np.ndarray]:
         found[f"all, weighted, τ = {tau:g}"] = averaged(
             [member.F for member in members], (weights ** (TAU / tau)).tolist(), answer.prior
         )[0]
-    found["all, after hearing each other"] = replace(answer, linear=None).opinion[0]
+    found["all, after hearing each other"] = replace(answer, beside=None).opinion[0]
     for times in (0.5, 1, 2):
-        found[f"and a linear model, × {times:g}"] = with_linear(answer, min(times * model.linear_weight_, 1.0))
-    found["a linear model alone"] = with_linear(answer, 1.0, np.eye(len(answer.classes))[draw.y[draw.shown]])
+        found[f"and a regression, × {times:g}"] = with_regression(answer, min(times * model.regression_weight_, 1.0))
+    found["a regression alone"] = with_regression(answer, 1.0, np.eye(len(answer.classes))[draw.y[draw.shown]])
     found["with class shares: the default"] = model.label_distributions_
     return found
 
 
-def with_linear(answer: Answer, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
-    """The answer before class shares, the linear model counting so much; with `Y`, whether it is heard or not."""
-    linear = answer.linear if Y is None else linear_opinion(answer.bases, Y, np.inf)
-    return replace(answer, linear=None if linear is None else replace(linear, weight=weight)).opinion[0]
+def with_regression(answer: Answer, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
+    """The answer before class shares, the regression counting so much; with `Y`, whether it is heard or not."""
+    beside = answer.beside if Y is None else opinion_beside(answer.X, answer.bases, Y, np.inf, 0.0)
+    return replace(answer, beside=None if beside is None else replace(beside, weight=weight)).opinion[0]
 
 
 def before_hearing(answer: Answer, problem: Problem, model: PGLearnClassifier) -> list[Member]:

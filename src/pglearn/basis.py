@@ -31,6 +31,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from pglearn.problem import Array, Points, column_medians
+from pglearn.ridge import ridge
 from pglearn.sparse import is_sparse, scaled_rows, times_columns, unit_rows
 
 MOST_COMPONENTS = 100
@@ -121,25 +122,27 @@ def _of_many_columns(sample: Points) -> list[Basis]:
 
 
 def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
-    """Ridge regression of one-hot classes on the standardised features, its penalty chosen by leave-one-out.
+    """Ridge regression of one-hot classes on the standardised features (`pglearn.ridge`).
 
-    With K = UΛUᵀ the products of the centred labelled rows, the fitted values are HY, H = 1/l + UΛ(Λ + λ)⁻¹Uᵀ, and
-    those without the row's own label (HY − hY) / (1 − h), h the diagonal of H. Their intercept, the mean of the other
-    labels, is taken away: it is lower for the row's own class, and would give that away. None where the labelled rows
-    are all alike.
+    None where the labelled rows are all alike.
     """
     if is_sparse(X):
         return _sparse_linear_basis(X, labelled, Y)
     if not _varied(X[labelled]).any():
         return None
-    spread = X.std(axis=0, dtype=np.float64)
-    columns = np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
+    columns = standardising(X)
     rows = X[labelled].astype(np.float64, copy=False) * columns
     middle = rows.mean(axis=0)
     rows = rows - middle
-    own, dual = _ridge(rows @ rows.T, Y)
+    own, dual = ridge(rows @ rows.T, Y)
     axes = dual.T @ rows
     return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+
+
+def standardising(X: Array) -> Array:
+    """What to multiply features with so that they have a standard deviation of one; 0 for those that are constant."""
+    spread = X.std(axis=0, dtype=np.float64)
+    return np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
 
 
 def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
@@ -152,28 +155,9 @@ def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     K, middle = _centred_product(rows)
     if not K.trace() > 1e-9 * (rows.data @ rows.data):
         return None
-    own, dual = _ridge(K, Y)
+    own, dual = ridge(K, Y)
     axes = dual.T @ rows
     return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
-
-
-def _ridge(K: Array, Y: Array) -> tuple[Array, Array]:
-    """What is said of every labelled row without its label, and the weights that the rows have in what is said."""
-    values, U = eigh(K)
-    values = np.maximum(values, 0)
-    mean, labels = Y.mean(axis=0), len(Y)
-    mean_of_others = (labels * mean - Y) / (labels - 1)
-    projected = U.T @ (Y - mean)
-    best: tuple[float, Array, Array] | None = None
-    for penalty in values.mean() * np.logspace(-3, 2, 11):
-        shrink = values / (values + penalty)
-        h = np.minimum(1 / labels + (U**2) @ shrink, 1 - 1e-9)[:, None]
-        without = (mean + (U * shrink) @ projected - h * Y) / (1 - h)
-        error = float(((without - Y) ** 2).sum())
-        if best is None or error < best[0]:
-            best = error, without - mean_of_others, (U / (values + penalty)) @ projected
-    assert best is not None
-    return best[1:]
 
 
 def shared_variance(X: Points) -> Array | None:

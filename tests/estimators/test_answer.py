@@ -15,8 +15,8 @@ from pglearn.basis import Basis
 from pglearn.engine import CPUEngine
 from pglearn.estimators import answer as module
 from pglearn.estimators.answer import Answer, sharpened
-from pglearn.estimators.linear import LinearOpinion
 from pglearn.estimators.members import Member
+from pglearn.estimators.opinion import Opinion
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import scaled
 
@@ -153,8 +153,8 @@ def test_members_hear_each_other_twice_where_there_are_class_shares(monkeypatch)
 def predicting():
     """A model that predicts by three members and a linear model."""
     model = PGLearnClassifier()
-    linear = LinearOpinion(1, 0.5, np.log([0.6, 0.4]), 0.2)
-    model._publish(answer(linear=linear, scaling=Scaling(np.ones(3), np.array([1.0, 2.0, 10.0])), power=1.5))
+    beside = Opinion(1, 0.5, np.log([0.6, 0.4]), 0.2)
+    model._publish(answer(beside=beside, scaling=Scaling(np.ones(3), np.array([1.0, 2.0, 10.0])), power=1.5))
     model.n_features_in_ = 3
     return model
 

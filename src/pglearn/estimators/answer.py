@@ -17,11 +17,12 @@ import numpy as np
 
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
-from pglearn.estimators.linear import LinearOpinion
 from pglearn.estimators.members import Member, averaged, shared_out
+from pglearn.estimators.opinion import Opinion
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
 from pglearn.problem import Array, Points, Problem
+from pglearn.ridge import KernelRidge
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
@@ -47,7 +48,7 @@ class Answer:
     """What each class is multiplied with."""
     power: float = 1.0
     """What probabilities are raised to before that."""
-    linear: LinearOpinion | None = None
+    beside: Opinion | None = None
     """What is heard beside the members."""
 
     @classmethod
@@ -59,12 +60,12 @@ class Answer:
         problem: Problem,
         members: list[Member],
         given: str | Array | None = None,
-        linear: LinearOpinion | None = None,
+        beside: Opinion | None = None,
     ) -> Self:
         """The answer of `members`, as it comes; `given` is the estimator's `class_prior`."""
         prior = given if isinstance(given, np.ndarray) else problem.prior
         ones = np.ones(problem.n_classes)
-        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones, linear=linear)
+        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones, beside=beside)
 
     def shares_to_reach(self, prior: str | Array | None) -> Array | None:
         """Class shares that the estimator's `class_prior` asks for, given what the members say."""
@@ -105,9 +106,12 @@ class Answer:
     def opinion(self) -> tuple[Array, Array]:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
         probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
-        if self.linear is not None:  # which says nothing of a row whose label is given
+        if self.beside is not None:  # which says nothing of a row whose label is given
             others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
-            probabilities[others] = self.linear.mixed(probabilities[others], self.view(self.linear.basis)[others])
+            for batch in _batches(self.X):
+                if not len(rows := others[batch]):
+                    break
+                probabilities[rows] = self.beside.mixed(probabilities[rows], self.X[rows], self.bases)
         return probabilities, unreached
 
     def predict(self, X: Points) -> Array:
@@ -124,14 +128,17 @@ class Answer:
                 result[rows] += member.weight * spread(self._placed(X[rows], member.basis))
         for rows in batches:
             probabilities, unreached = shared_out(result[rows], self.prior)
-            if self.linear is not None:
-                probabilities = self.linear.mixed(probabilities, self._placed(X[rows], self.linear.basis))
+            if self.beside is not None:
+                probabilities = self.beside.mixed(probabilities, self._scaled(X[rows]), self.bases)
             result[rows] = self._finished(probabilities, unreached)
         return result
 
     def _placed(self, X: Points, basis: int) -> Points:
         """New rows in the coordinates of a basis."""
-        return self.bases[basis].of(self.scaling.of(self._like_the_table(X)))
+        return self.bases[basis].of(self._scaled(X))
+
+    def _scaled(self, X: Points) -> Points:
+        return self.scaling.of(self._like_the_table(X))
 
     def _like_the_table(self, X: Points) -> Points:
         """Sparse where the table is, and an array where that is one."""
@@ -184,7 +191,7 @@ class Answer:
             "labelled": self.labelled,
             "factors": self.factors,
             "power": np.array(self.power),
-            **_linear_to_arrays(self.linear),
+            **_opinion_to_arrays(self.beside),
             "member_basis": np.array([member.basis for member in self.members]),
             "k": np.array([member.k for member in self.members]),
             "weight": np.array(self._weights),
@@ -226,8 +233,8 @@ class Answer:
         ]
         scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]))
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
-        power, linear = float(state["power"]), _linear_from_arrays(state)
-        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, linear)
+        power, beside = float(state["power"]), _opinion_from_arrays(state)
+        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, beside)
 
     @property
     def _weights(self) -> list[float]:
@@ -246,20 +253,33 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
-def _linear_to_arrays(linear: LinearOpinion | None) -> dict[str, Array]:
-    if linear is None:
-        return {"linear": np.empty(0), "linear_log_shares": np.empty(0)}
+def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
+    if beside is None:
+        return {"beside": np.empty(0)}
+    shared = {"beside": np.array([beside.slope, beside.weight]), "beside_log_shares": beside.log_shares}
+    if not isinstance(kernel := beside.regression, KernelRidge):
+        return {**shared, "beside_basis": np.array(beside.regression)}
     return {
-        "linear": np.array([linear.basis, linear.slope, linear.weight]),
-        "linear_log_shares": linear.log_shares,
+        **shared,
+        "beside_columns": kernel.columns,
+        "beside_rows": kernel.rows,
+        "beside_gamma": np.array(kernel.gamma),
+        "beside_dual": kernel.dual,
+        "beside_middle": kernel.middle,
     }
 
 
-def _linear_from_arrays(state: dict[str, Array]) -> LinearOpinion | None:
-    if not len(state["linear"]):
+def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
+    if not len(state["beside"]):
         return None
-    basis, slope, weight = state["linear"].tolist()
-    return LinearOpinion(int(basis), slope, state["linear_log_shares"], weight)
+    slope, weight = state["beside"].tolist()
+    regression: int | KernelRidge
+    if "beside_basis" in state:
+        regression = int(state["beside_basis"])
+    else:
+        columns, rows, gamma = state["beside_columns"], state["beside_rows"], float(state["beside_gamma"])
+        regression = KernelRidge(columns, rows, gamma, state["beside_dual"], state["beside_middle"])
+    return Opinion(regression, slope, state["beside_log_shares"], weight)
 
 
 def _confidence(probabilities: Array) -> float:

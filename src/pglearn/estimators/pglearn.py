@@ -30,8 +30,8 @@ from pglearn.estimators.base import (
     one_column,
     warn_if_unsolved,
 )
-from pglearn.estimators.linear import linear_opinion
 from pglearn.estimators.members import Member, mean_graph, weights_of
+from pglearn.estimators.opinion import opinion_beside
 from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
@@ -116,9 +116,10 @@ class PGLearnClassifier(TableClassifier):
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them a linear
-        model is heard as well (`linear_weight_`). Where there are class shares to keep to (`class_prior`) they hear
-        each other: their mean is taken for the labels that are not given, and spread over the graph of each, twice.
+        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them a
+        regression is heard as well (`regression_weight_`). Where there are class shares to keep to (`class_prior`) they
+        hear each other: their mean is taken for the labels that are not given, and spread over the graph of each,
+        twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -185,9 +186,11 @@ class PGLearnClassifier(TableClassifier):
         Probability of the most probable class, for every row.
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
-    linear_weight_ : float
-        How much a linear model counts in the probabilities, beside the graphs: little, but where no graph fits the
-        given labels well.
+    regression_ : {"linear", "kernel", ""}
+        What is heard beside the graphs: a linear regression on the labels, or one on Gaussian kernels if that does
+        clearly better on labels that it has not seen, and no worse than the graphs.
+    regression_weight_ : float
+        How much that counts in the probabilities: little, but where no graph fits the given labels well.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
@@ -491,7 +494,10 @@ class PGLearnClassifier(TableClassifier):
     ) -> None:
         engine = self._engine_of_the_answer(table, problem, task.engine)
         weights, doubt = weights_of(chosen, task.descent.yardstick)
-        linear = linear_opinion(table.bases, table.problem.Y, doubt) if self.selection == "ensemble" else None
+        beside = None
+        if self.selection == "ensemble":
+            accuracy = float(np.average([c.accuracy for c in chosen], weights=weights))
+            beside = opinion_beside(table.X, table.bases, table.problem.Y, doubt, accuracy)
         prior = checked_prior(self.class_prior, problem.classes)
         may_hear = len(chosen) > 1 and prior is not None
         total = (2 + HEARINGS * may_hear) * len(chosen)
@@ -505,7 +511,7 @@ class PGLearnClassifier(TableClassifier):
                 emit("member_solved")
             warn_if_unsolved(solutions)
             members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, linear)
+            return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, beside)
 
         first = answer()
         shares = first.shares_to_reach(prior)
@@ -536,7 +542,8 @@ class PGLearnClassifier(TableClassifier):
     def _publish(self, answer: Answer) -> None:
         super()._publish(answer)
         self.class_factors_ = answer.factors
-        self.linear_weight_ = 0.0 if answer.linear is None else answer.linear.weight
+        self.regression_ = "" if answer.beside is None else answer.beside.kind
+        self.regression_weight_ = 0.0 if answer.beside is None else answer.beside.weight
         self.bases_ = [basis.name for basis in answer.bases]
 
     def to_arrays(self) -> dict[str, Array]:

@@ -1,0 +1,163 @@
+"""A regression is heard where the graphs are in doubt, honestly, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from pglearn import PGLearnClassifier
+from pglearn.basis import linear_basis
+from pglearn.estimators import opinion
+from pglearn.estimators.opinion import _fitted, opinion_beside
+
+
+def overlapping(n=300, d=20, seed=0):
+    """Two classes that every column tells apart a little, thirty labels of each."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + np.where(y, 0.35, -0.35)[:, None]
+    return X, y, np.where(np.arange(n) < 60, y, -1)
+
+
+def opinion_of(X, shown, doubt, accuracy=0.0):
+    labelled = np.flatnonzero(shown >= 0)
+    Y = np.eye(2)[shown[labelled]]
+    basis = linear_basis(X, labelled, Y)
+    return basis, opinion_beside(X, [basis], Y, doubt, accuracy)
+
+
+def test_it_counts_as_much_as_the_graphs_are_in_doubt():
+    X, _, shown = overlapping()
+    assert opinion_of(X, shown, 0.9)[1].weight == pytest.approx(0.9)
+    assert opinion_of(X, shown, 1.7)[1].weight == 1
+
+
+def test_it_counts_less_the_further_it_is_behind_the_graphs():
+    X, _, shown = overlapping()
+    labelled = np.flatnonzero(shown >= 0)
+    Y = np.eye(2)[shown[labelled]]
+    _, share = _fitted(linear_basis(X, labelled, Y).own[1], Y)
+    behind = [opinion_of(X, shown, share / times)[1].weight for times in (1.0, 1.2, 2.0)]
+    assert behind == pytest.approx([share, share / 1.2 * np.exp(-1), share / 2 * np.exp(-5)])
+    assert opinion_of(X, shown, 0.0)[1] is None
+
+
+def test_it_is_not_heard_where_it_does_no_better_than_chance():
+    X, _, shown = overlapping()
+    assert opinion_of(np.random.default_rng(1).normal(size=X.shape), shown, 0.9)[1] is None
+
+
+def test_on_noise_its_loss_is_that_of_chance():
+    shares = []
+    for seed in range(40):
+        X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
+        basis = linear_basis(X, np.arange(40), Y)
+        shares.append(_fitted(basis.own[1], Y)[1])
+    assert 0.97 < np.mean(shares) < 1.1
+
+
+def test_probabilities_are_shares_times_the_exponential_of_coordinates():
+    X, _, shown = overlapping()
+    basis, linear = opinion_of(X, shown, 1.0)
+    coordinates = basis.of(X[100:105])
+    said = linear.mixed(np.full((5, 2), 0.5), X[100:105], [basis])
+    np.testing.assert_allclose(said, softmax(linear.slope * coordinates + np.log(0.5), axis=1))
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, _, shown = overlapping()
+    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+
+
+def test_it_helps_where_every_column_says_a_little(model):
+    X, y, shown = overlapping()
+    hidden = shown < 0
+    assert model.regression_weight_ > 0.2
+    alone = PGLearnClassifier(budget=4, random_state=0, basis="raw").fit(X, shown)
+    assert alone.regression_weight_ == 0
+    assert (model.transduction_ == y)[hidden].mean() > (alone.transduction_ == y)[hidden].mean() + 0.03
+
+
+def test_it_says_nothing_of_rows_whose_label_is_given(model):
+    answer = model._answer
+    means = np.tensordot([m.weight for m in answer.members], [m.F[answer.labelled] for m in answer.members], 1)
+    np.testing.assert_allclose(answer.opinion[0][answer.labelled], means / means.sum(axis=1, keepdims=True))
+
+
+def test_it_is_kept_in_the_file(model, tmp_path):
+    X, _, _ = overlapping(seed=1)
+    model.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert loaded.regression_weight_ == model.regression_weight_
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_the_best_alone_is_alone():
+    X, _, shown = overlapping()
+    assert PGLearnClassifier(budget=2, selection="best", random_state=0).fit(X, shown).regression_weight_ == 0
+
+
+# On kernels
+
+
+def around(n=300, d=8, seed=0):
+    """One class lies around the other, in so many dimensions that near rows are often of different classes."""
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    squares = (X**2).sum(axis=1)
+    y = (squares > np.median(squares)).astype(int)
+    return X, y, np.where(np.arange(n) < 80, y, -1)
+
+
+@pytest.fixture(scope="module")
+def bent():
+    X, _, shown = around()
+    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+
+
+def test_kernels_are_heard_where_one_class_lies_around_the_other(bent):
+    _, y, shown = around()
+    hidden = shown < 0
+    assert bent.regression_ == "kernel"
+    assert bent.regression_weight_ > 0.5
+    graphs = replace(bent._answer, beside=None).distributions.argmax(axis=1)
+    assert (bent.transduction_ == y)[hidden].mean() > (graphs == y)[hidden].mean() + 0.1
+    X_new, y_new, _ = around(seed=1)
+    assert bent.score(X_new, y_new) > 0.75
+
+
+def test_kernels_are_not_heard_where_a_line_does_as_well(model):
+    assert model.regression_ == "linear"
+
+
+def test_a_regression_on_kernels_is_kept_in_the_file(bent, tmp_path):
+    X, _, _ = around(seed=1)
+    bent.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert (loaded.regression_, loaded.regression_weight_) == ("kernel", bent.regression_weight_)
+    np.testing.assert_array_equal(loaded.predict_proba(X), bent.predict_proba(X))
+
+
+def test_kernels_are_not_heard_where_the_graphs_are_right_more_often():
+    X, _, shown = around()
+    assert opinion_of(X, shown, 0.9, accuracy=0.6)[1].kind == "kernel"
+    other = opinion_of(X, shown, 0.9, accuracy=0.99)[1]
+    assert other is None or other.kind == "linear"
+
+
+def test_kernels_are_left_alone_where_labels_are_many(monkeypatch):
+    X, _, shown = around()
+    monkeypatch.setattr(opinion, "MOST_LABELS", 50)
+    linear = opinion_of(X, shown, 0.9)[1]
+    assert linear is None or linear.kind == "linear"
+
+
+def test_on_noise_the_best_of_the_kernels_is_not_far_from_chance():
+    shares = []
+    for seed in range(20):
+        X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
+        shares.append(opinion._on_kernels(X, np.arange(40), Y, least=np.inf, accuracy=0)[2])
+    assert np.mean(shares) > 0.93
