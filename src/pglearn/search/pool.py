@@ -11,7 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeAlias
 
@@ -22,13 +22,15 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Workers, starting
+from pglearn.search.workers import Here, Workers, starting
 from pglearn.threads import at_most
 
 TRIES = 3
 PART = 8  # steps that a worker takes before it is dealt again
+PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 
 Work: TypeAlias = tuple[list[Candidate], Stint]
+OnPart: TypeAlias = Callable[[list[Candidate]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,56 +90,55 @@ class Pool:
         (candidate,) = run_here(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
         return candidate
 
-    def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Candidate]:
+    def run(self, candidates: Sequence[Candidate], stint: Stint, on_part: OnPart | None = None) -> Iterator[Candidate]:
         """The candidates after their stint, as they come in.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
         round together. Where a stint is cut makes no difference to where it leads.
         """
-        in_parts = stint.steps is not None and self._task.engine.together == 1 and self._workers.at_once > 1
-        if not in_parts:
-            waiting = deque((group, stint) for group in self._groups(candidates))
-            yield from self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting))
-            return
-        begun = {candidate.id: candidate.steps for candidate in candidates}
-        waiting = deque(self._part(candidate, begun[candidate.id], stint) for candidate in longest_first(candidates))
-        for candidate in self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting)):
-            group, part = self._part(candidate, begun[candidate.id], stint)
-            is_over = self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
-            if part.steps == 0 or candidate.finished or is_over:
-                yield candidate
-            else:
-                waiting.append((group, part))
+        order = list(candidates) if isinstance(self._workers, Here) else longest_first(candidates)
+        waiting = deque((group, stint) for group in self._groups(order))
+        return self.stream(lambda: waiting.popleft() if waiting else None, on_part, at_once=len(waiting))
 
-    @staticmethod
-    def _part(candidate: Candidate, begun: int, stint: Stint) -> Work:
-        """What is left of a stint that began after `begun` steps, but no more than a part."""
-        assert stint.steps is not None
-        steps = min(stint.steps - (candidate.steps - begun), PART)
-        return [candidate], stint if steps == stint.steps else replace(stint, steps=steps)
-
-    def stream(self, work: Callable[[], Work | None], at_once: int | None = None) -> Iterator[Candidate]:
+    def stream(
+        self, work: Callable[[], Work | None], on_part: OnPart | None = None, at_once: int | None = None
+    ) -> Iterator[Candidate]:
         """Candidates as they come in, workers that are free being given what `work` names next.
 
         Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
-        What was under way on workers that died is given to others.
+        What was under way on workers that died is given to others. Stints are run in parts, after each of which
+        `on_part` is told where its candidates stand, unless they are yielded.
         """
         at_once = at_once or self._workers.at_once
         under_way: dict[Future[list[Candidate]], Work] = {}
         done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
         lost: Counter[int] = Counter()
+
+        def ran(group: list[Candidate], stint: Stint) -> list[Candidate]:
+            """Those that come in; the others are to go on."""
+            if self._is_up(stint):
+                return group
+            is_over = all(stint.is_over(candidate) for candidate in group)
+            if on_part is not None and (len(group) > 1 or not is_over):  # several come in one by one
+                on_part(group)
+            if not is_over:
+                again.append((group, stint))
+            return group if is_over else []
+
         while True:
             broken: RuntimeError | None = None
             executor = self._workers.executor()
             while broken is None and len(under_way) < at_once and (item := again.popleft() if again else work()):
+                group, stint = item
                 if executor is None:
-                    yield from run_here(self._task, self._handle, *item)
+                    part = stint if on_part is None else _part(group, stint)
+                    yield from ran(run_here(self._task, self._handle, group, part), stint)
                     continue
                 try:
                     # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.
                     with nullcontext() if isinstance(executor, ThreadPoolExecutor) else starting():
-                        future = executor.submit(run_task, self._task, self._handle, *item)
+                        future = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
                     under_way[future] = item
                     future.add_done_callback(done.put)
                 except RuntimeError as error:  # broken, or shut down
@@ -149,7 +150,7 @@ class Pool:
                 future = done.get()
                 group, stint = under_way.pop(future)
                 try:
-                    yield from future.result()
+                    yield from ran(future.result(), stint)
                 except BrokenExecutor as error:
                     again.append((group, stint))
                     lost.update(candidate.id for candidate in group)
@@ -163,9 +164,16 @@ class Pool:
                         "use fewer of them (n_jobs=1) or a smaller table."
                     )
 
+    def _is_up(self, stint: Stint) -> bool:
+        return self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
+
     def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         size = self._task.engine.together or len(candidates)
         return [list(candidates[start : start + size]) for start in range(0, len(candidates), size)]
+
+
+def _part(group: list[Candidate], stint: Stint) -> Stint:
+    return stint.part(group, PART, PART_SECONDS)
 
 
 def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
