@@ -11,7 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import TypeAlias
 
@@ -22,10 +22,11 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Here, Workers, starting
+from pglearn.search.workers import Deadly, Here, Lost, Workers, starting
 from pglearn.threads import at_most
 
-TRIES = 3
+TRIES = 3  # of a candidate whose worker dies, the last of them alone
+WORKER_DIED = "its worker died again and again, most likely for lack of memory"
 PART = 8  # steps that a worker takes before it is dealt again
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 
@@ -62,6 +63,8 @@ class Pool:
         self._task = task
         self._workers = workers
         self._cleanup = ExitStack()
+        self._anybody_came_back = False
+        self._guilty = 0
 
     def __enter__(self) -> Pool:
         self._cleanup.callback(self._workers.close)
@@ -106,14 +109,16 @@ class Pool:
         """Candidates as they come in, workers that are free being given what `work` names next.
 
         Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
-        What was under way on workers that died is given to others. Stints are run in parts, after each of which
-        `on_part` is told where its candidates stand, unless they are yielded.
+        What was under way on workers that died is given to others; if they die too, to one after another, and whoever
+        kills a worker that has nothing else to do comes in with that as its failure. Stints are run in parts, after
+        each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
         at_once = at_once or self._workers.at_once
         under_way: dict[Future[list[Candidate]], Work] = {}
         done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
-        lost: Counter[int] = Counter()
+        lost: Counter[int] = Counter()  # how often, since its last part, by candidate
+        suspects: deque[Work] = deque()
 
         def ran(group: list[Candidate], stint: Stint) -> list[Candidate]:
             """Those that come in; the others are to go on."""
@@ -127,9 +132,13 @@ class Pool:
             return group if is_over else []
 
         while True:
-            broken: RuntimeError | None = None
+            dead: RuntimeError | None = None
             executor = self._workers.executor()
-            while broken is None and len(under_way) < at_once and (item := again.popleft() if again else work()):
+            alone = bool(suspects) and not under_way
+            queue = suspects if alone else again
+            # A suspect runs with nothing else under way, or nobody knows whose fault it is.
+            limit = 1 if alone else 0 if suspects else at_once
+            while dead is None and len(under_way) < limit and (item := queue.popleft() if queue else work()):
                 group, stint = item
                 if executor is None:
                     part = stint if on_part is None else _part(group, stint)
@@ -142,27 +151,45 @@ class Pool:
                     under_way[future] = item
                     future.add_done_callback(done.put)
                 except RuntimeError as error:  # broken, or shut down
-                    again.append(item)
-                    broken = error
-            if not under_way and broken is None:
+                    queue.appendleft(item)
+                    dead = error
+            if not under_way and dead is None:
                 return
-            for _ in range(max(done.qsize(), 1) if broken is None else len(under_way)):
+            guilty: list[Candidate] = []
+            waits = True
+            while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
+                waits = False
                 future = done.get()
                 group, stint = under_way.pop(future)
                 try:
-                    yield from ran(future.result(), stint)
+                    came = future.result()
                 except BrokenExecutor as error:
-                    again.append((group, stint))
-                    lost.update(candidate.id for candidate in group)
-                    broken = error
-            given_up = max(lost.values(), default=0) >= TRIES
-            if broken is not None and (given_up or not under_way):  # else those of the dead executor are done soon
-                self._workers.broken(broken)
-                if given_up:
-                    raise WorkerError(
-                        f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
-                        "use fewer of them (n_jobs=1) or a smaller table."
-                    )
+                    dead = dead if isinstance(error, Lost) else error
+                    lost.update({candidate.id: TRIES if isinstance(error, Deadly) else 1 for candidate in group})
+                    if alone and not self._is_up(stint):
+                        guilty.extend(group)
+                    elif max(lost[candidate.id] for candidate in group) >= TRIES - 1:
+                        suspects.append((group, stint))
+                    else:
+                        again.append((group, stint))
+                    continue
+                self._anybody_came_back = True
+                for candidate in came:
+                    del lost[candidate.id]
+                yield from ran(came, stint)
+            if dead is not None:
+                self._workers.broken(dead)
+            yield from self._failed(guilty)
+
+    def _failed(self, guilty: list[Candidate]) -> list[Candidate]:
+        """Candidates whose worker has died each time, the last time with nothing else under way."""
+        self._guilty += len(guilty)
+        if self._guilty >= TRIES and not self._anybody_came_back:
+            raise WorkerError(
+                "Workers died with every candidate that they were given, most likely for lack of memory: use fewer of "
+                "them (n_jobs=1) or a smaller table."
+            )
+        return [replace(candidate.copy(), failure=WORKER_DIED) for candidate in guilty]
 
     def _is_up(self, stint: Stint) -> bool:
         return self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)

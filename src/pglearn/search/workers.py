@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +17,14 @@ from pglearn.search.limits import one_thread_for_good
 
 IDLE_SECONDS = 30  # after which processes that no search uses end
 ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
+
+
+class Lost(BrokenExecutor):
+    """A task that did not come back though its executor works: it is to run again."""
+
+
+class Deadly(Lost):
+    """A task whose worker has died as often as the engine tries it again by itself."""
 
 
 class Workers(Protocol):

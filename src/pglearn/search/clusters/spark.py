@@ -16,9 +16,9 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Lost, arrived, deadly, to_send
+from pglearn.search.clusters.broadcast import Broadcast, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import starting
+from pglearn.search.workers import Deadly, Lost, starting
 from pglearn.sparse import parts_of
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
@@ -212,4 +212,4 @@ def _cause(error: Exception) -> Exception:
         last = told[-1] if told else lines[0]
         return WorkerError(f"A worker cannot run tasks ({last.strip()}): install the same pglearn on every worker.")
     reason = next((line for line in lines if "Job aborted" in line or "cancelled" in line), repr(error))
-    return deadly(reason.strip()) if " times, most recent failure" in reason else Lost(reason.strip())
+    return Deadly(reason.strip()) if " times, most recent failure" in reason else Lost(reason.strip())
