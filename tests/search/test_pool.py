@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -256,6 +256,28 @@ def test_after_a_stop_candidates_come_back_as_they_are(name):
         assert pool.stopped
         back = list(pool.run(candidates(), Stint(steps=5)))
     assert len(back) == 4
+    assert not any(candidate.started for candidate in back)
+
+
+class Vanished(Executor):
+    """An executor whose workers never come."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        return Future()
+
+
+@pytest.mark.parametrize("how", ["stop", "deadline"])
+def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
+    monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("pglearn.search.pool.LOOK_SECONDS", 0.05)
+    with pool_of(Bowl(), workers_for(Vanished(), 2)) as pool:
+        deadline = time.time() + 0.2 if how == "deadline" else None
+        if how == "stop":
+            threading.Timer(0.2, pool.stop).start()
+        begun = time.monotonic()
+        back = list(pool.run(ones(3), Stint(steps=5, deadline=deadline)))
+        assert time.monotonic() - begun < 20
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert not any(candidate.started for candidate in back)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pglearn.engine import Engine
@@ -28,9 +28,13 @@ from pglearn.threads import at_most
 TRIES = 3  # of a candidate whose worker dies, the last of them alone
 WORKER_DIED = "its worker died again and again, most likely for lack of memory"
 PART = 8  # steps that a worker takes before it is dealt again
+LOOK_SECONDS = 1.0  # between two looks at whether to wait on
+GRACE_SECONDS = 5.0  # that workers have after a stop, beyond what a step takes
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 
 Work: TypeAlias = tuple[list[Candidate], Stint]
+Outcome: TypeAlias = Future[list[Candidate]]
+Done: TypeAlias = SimpleQueue[Outcome]
 OnPart: TypeAlias = Callable[[list[Candidate]], None]
 
 
@@ -65,6 +69,8 @@ class Pool:
         self._cleanup = ExitStack()
         self._anybody_came_back = False
         self._guilty = 0
+        self._step_seconds = 0.0  # the longest that was heard of
+        self._begun = time.monotonic()
 
     def __enter__(self) -> Pool:
         self._cleanup.callback(self._workers.close)
@@ -114,8 +120,8 @@ class Pool:
         each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
         at_once = at_once or self._workers.at_once
-        under_way: dict[Future[list[Candidate]], Work] = {}
-        done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
+        under_way: dict[Outcome, Work] = {}
+        done: Done = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
         lost: Counter[int] = Counter()  # how often, since its last part, by candidate
         suspects: deque[Work] = deque()
@@ -159,7 +165,11 @@ class Pool:
             waits = True
             while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
                 waits = False
-                future = done.get()
+                # Threads cannot get lost, and are waited for at the end of the search anyway.
+                if (future := self._next(done, under_way, type(executor) is ThreadPoolExecutor)) is None:
+                    for group, _ in (*under_way.values(), *again, *suspects):
+                        yield from (candidate.copy() for candidate in group)
+                    return
                 group, stint = under_way.pop(future)
                 try:
                     came = future.result()
@@ -173,13 +183,29 @@ class Pool:
                     else:
                         again.append((group, stint))
                     continue
-                self._anybody_came_back = True
+                self._step_seconds = max([self._step_seconds, *map(step_seconds, came)])
                 for candidate in came:
                     del lost[candidate.id]
+                self._anybody_came_back = True
                 yield from ran(came, stint)
             if dead is not None:
                 self._workers.broken(dead)
             yield from self._failed(guilty)
+
+    def _next(self, done: Done, under_way: Mapping[Outcome, Work], come_what_may: bool) -> Outcome | None:
+        """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those
+        that are under way wait for workers that do not come, or are with some that are gone."""
+        since, patience = None, 0.0
+        while True:
+            with suppress(Empty):
+                return done.get(timeout=None if come_what_may else LOOK_SECONDS)
+            if not all(self._is_up(stint) for _, stint in under_way.values()):
+                continue
+            now = time.monotonic()
+            if since is None:
+                since, patience = now, GRACE_SECONDS + 2 * (self._step_seconds or now - self._begun)
+            if now - since > patience:
+                return None
 
     def _failed(self, guilty: list[Candidate]) -> list[Candidate]:
         """Candidates whose worker has died each time, the last time with nothing else under way."""
@@ -203,6 +229,10 @@ def _part(group: list[Candidate], stint: Stint) -> Stint:
     return stint.part(group, PART, PART_SECONDS)
 
 
+def step_seconds(candidate: Candidate) -> float:
+    return candidate.seconds / len(candidate.history) if candidate.history else 0.0
+
+
 def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     """By what an evaluation has taken so far; a newborn is taken to be like the others of its basis, and has one
     evaluation more to come."""
@@ -214,7 +244,7 @@ def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
 
     def expected(candidate: Candidate) -> tuple[bool, bool, float]:
         of_basis = seconds[candidate.basis] / max(evaluations[candidate.basis], 1)
-        own = candidate.seconds / len(candidate.history) if candidate.history else of_basis
+        own = step_seconds(candidate) if candidate.history else of_basis
         return candidate.finished, candidate.started, -own
 
     return sorted(candidates, key=expected)
