@@ -26,7 +26,7 @@ from pglearn.search import Schedule, Search, checkpoint, read_events
 from pglearn.search.events import EventLog
 from pglearn.search.ladder import Ladder
 from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import workers_for
+from pglearn.search.workers import Threads, workers_for
 
 PAPER = Schedule(budget=16, rate=2, population=8)
 
@@ -130,6 +130,35 @@ def test_a_worker_ten_times_slower_holds_up_a_search_with_barriers_more():
 
     with_barriers, without = seconds(False), seconds(True)
     assert without < 0.8 * with_barriers
+
+
+class GrowingThreads(Threads):
+    """One worker, until the executor has been asked for: as with a cluster whose workers are yet to come."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self._n, self.at_once = n, 1
+
+    def executor(self):
+        self.at_once = self._n
+        return super().executor()
+
+
+def test_workers_that_come_after_the_search_has_begun_are_used():
+    busy, most = [], []
+
+    class Counts(Fake):
+        def judged(self, problem, configuration):
+            busy.append(1)
+            most.append(len(busy))
+            time.sleep(0.01)
+            busy.pop()
+            return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+
+    search = Search(PAPER, NumberedDraws(), unit_steps=1, asynchronous=True)
+    with Pool(small_problem(), Task(Counts(), NEVER_ENOUGH), GrowingThreads(3)) as pool:
+        assert search.run(pool).reason == "finished"
+    assert max(most) == 3
 
 
 # Failures

@@ -119,7 +119,6 @@ class Pool:
         kills a worker that has nothing else to do comes in with that as its failure. Stints are run in parts, after
         each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
-        at_once = at_once or self._workers.at_once
         under_way: dict[Outcome, Work] = {}
         done: Done = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
@@ -143,7 +142,7 @@ class Pool:
             alone = bool(suspects) and not under_way
             queue = suspects if alone else again
             # A suspect runs with nothing else under way, or nobody knows whose fault it is.
-            limit = 1 if alone else 0 if suspects else at_once
+            limit = 1 if alone else 0 if suspects else at_once or self._workers.at_once
             while dead is None and len(under_way) < limit and (item := queue.popleft() if queue else work()):
                 group, stint = item
                 if executor is None:

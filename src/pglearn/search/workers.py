@@ -36,7 +36,7 @@ class Workers(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many tasks it runs at the same time."""
+        """How many tasks it runs at the same time, now: workers come and go."""
         ...
 
     def executor(self) -> Executor | None:

@@ -54,12 +54,12 @@ class Spark:
 
     @property
     def at_once(self) -> int:
-        self._executor.slots = max(int(self._context.defaultParallelism), 1)  # executors come after the application
         return self._executor.slots
 
     def executor(self) -> SparkExecutor:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
+        self._executor.slots = max(int(self._context.defaultParallelism), 1)  # executors come after the application
         return self._executor
 
     def broken(self, error: RuntimeError) -> None:
