@@ -52,6 +52,7 @@ def test_the_table_of_events_is_read_in_full():
         "candidate_advanced",
         "candidate_eliminated",
         "candidate_drawn",
+        "worker_lost",
         "round_ended",
         "search_ended",
         *OF_LARGE_TABLES,
@@ -61,8 +62,8 @@ def test_the_table_of_events_is_read_in_full():
 
 def test_every_event_has_exactly_the_fields_of_the_table(heard):
     _, heard = heard
-    of_checkpoints = {"search_resumed", "checkpoint_written", "checkpoint_failed"}
-    assert {event["event"] for event in heard} == set(schema()) - of_checkpoints - OF_LARGE_TABLES
+    of_failures = {"search_resumed", "checkpoint_written", "checkpoint_failed", "worker_lost"}
+    assert {event["event"] for event in heard} == set(schema()) - of_failures - OF_LARGE_TABLES
     for event in heard:
         assert set(event) == schema()[event["event"]], event["event"]
 

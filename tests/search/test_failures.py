@@ -22,6 +22,7 @@ from tests.search.fakes import (
     small_problem,
     worked_example,
 )
+from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine, Evaluation
@@ -152,6 +153,11 @@ def test_a_candidate_that_kills_every_worker_is_eliminated_and_reported_and_the_
     assert [c.id for c in result.ranked] == [1, 2, 4, 5]
     assert result.candidates[0].died == 1
     assert result.reason == "finished"
+    lost = [event for event in heard if event["event"] == "worker_lost"]
+    assert [event["candidates"] for event in lost][-1] == [0], "at last it was alone"
+    assert len(lost) == 3
+    assert all("TerminatedWorkerError" in event["reason"] for event in lost)
+    assert set(lost[0]) == schema()["worker_lost"]
 
 
 @dataclass(frozen=True)

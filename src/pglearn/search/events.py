@@ -14,6 +14,7 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 |                      | failure, recall, history, seconds, a                                     |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
+| worker_lost          | candidates (ids), reason                                                 |
 | round_ended          | round, best, loss, accuracy                                              |
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |

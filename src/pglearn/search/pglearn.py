@@ -94,6 +94,7 @@ class Search:
                 return  # nothing but failures: whoever mends their cause should be able to begin again
             checkpoint.keep(replace(state, seconds=time.time() - begun, events=emit.told), emit, at_once=at_once)
 
+        pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
         if checkpoint.found is None:
             keep(state, True)
         run = self._as_they_come if self.asynchronous else self._in_rounds

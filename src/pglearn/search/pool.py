@@ -35,6 +35,7 @@ PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 Work: TypeAlias = tuple[list[Candidate], Stint]
 Outcome: TypeAlias = Future[list[Candidate]]
 Done: TypeAlias = SimpleQueue[Outcome]
+OnLoss: TypeAlias = Callable[[list[int], str], None]
 OnPart: TypeAlias = Callable[[list[Candidate]], None]
 
 
@@ -71,6 +72,8 @@ class Pool:
         self._guilty = 0
         self._step_seconds = 0.0  # the longest that was heard of
         self._begun = time.monotonic()
+        self.on_loss: OnLoss = lambda candidates, reason: None
+        """Told who was under way on workers that died, and what is known of why."""
 
     def __enter__(self) -> Pool:
         self._cleanup.callback(self._workers.close)
@@ -161,6 +164,8 @@ class Pool:
             if not under_way and dead is None:
                 return
             guilty: list[Candidate] = []
+            missing: list[int] = []
+            why = ""
             waits = True
             while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
                 waits = False
@@ -174,6 +179,9 @@ class Pool:
                     came = future.result()
                 except BrokenExecutor as error:
                     dead = dead if isinstance(error, Lost) else error
+                    if not self._is_up(stint):  # a stop makes some engines cancel what runs
+                        missing.extend(candidate.id for candidate in group)
+                        why = f"{type(error).__name__}: {error}".splitlines()[0]
                     lost.update({candidate.id: TRIES if isinstance(error, Deadly) else 1 for candidate in group})
                     if alone and not self._is_up(stint):
                         guilty.extend(group)
@@ -187,6 +195,8 @@ class Pool:
                     del lost[candidate.id]
                 self._anybody_came_back = True
                 yield from ran(came, stint)
+            if missing:
+                self.on_loss(sorted(missing), why)
             if dead is not None:
                 self._workers.broken(dead)
             yield from self._failed(guilty)
