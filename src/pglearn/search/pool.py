@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext, suppress
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Deadly, Here, Lost, Workers, starting
+from pglearn.search.workers import Deadly, Given, Here, Lost, Workers, starting, starting_deaf
 from pglearn.threads import at_most
 
 TRIES = 3  # of a candidate whose worker dies, the last of them alone
@@ -153,8 +153,7 @@ class Pool:
                     yield from ran(run_here(self._task, self._handle, group, part), stint)
                     continue
                 try:
-                    # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.
-                    with nullcontext() if isinstance(executor, ThreadPoolExecutor) else starting():
+                    with self._sending(executor):
                         future = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
                     under_way[future] = item
                     future.add_done_callback(done.put)
@@ -200,6 +199,12 @@ class Pool:
             if dead is not None:
                 self._workers.broken(dead)
             yield from self._failed(guilty)
+
+    def _sending(self, executor: Executor) -> AbstractContextManager[None]:
+        """In which a task is sent, and an executor of processes may start one."""
+        if isinstance(executor, ThreadPoolExecutor):
+            return nullcontext()
+        return starting_deaf() if isinstance(self._workers, Given) else starting()
 
     def _next(self, done: Done, under_way: Mapping[Outcome, Work], come_what_may: bool) -> Outcome | None:
         """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those
