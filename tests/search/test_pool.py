@@ -234,6 +234,25 @@ def test_processes_that_no_search_uses_end_after_a_while(monkeypatch):
     workers.close()
 
 
+def test_a_fork_does_not_use_the_processes_of_its_parent(monkeypatch):
+    workers = workers_for("loky", 1)
+    of_parent = workers.executor()
+    with monkeypatch.context() as in_the_fork:
+        in_the_fork.setattr(os, "getpid", lambda: -1)
+        assert workers.executor() is not of_parent
+        workers.broken(RuntimeError())
+    assert workers.executor() is of_parent
+
+
+def test_of_two_searches_whose_processes_died_the_second_takes_those_that_the_first_has_started():
+    first, second = workers_for("loky", 1), workers_for("loky", 1)
+    assert first.executor() is second.executor()
+    first.broken(RuntimeError())
+    new = first.executor()
+    second.broken(RuntimeError())
+    assert second.executor() is new
+
+
 @pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
 def test_points_do_not_travel_with_a_task(kind):
     problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 500 - 1)
