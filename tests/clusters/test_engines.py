@@ -240,6 +240,12 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
 
 
 @only("ray")
+def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
+    with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
+        workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
+
+
+@only("ray")
 def test_the_shell_is_a_client_of_a_ray_head_that_asks_for_a_token(table):  # noqa: F811
     alone = ["unshare", "--map-root-user", "--net"]  # Ray would listen beyond loopback, if there was more
     if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:

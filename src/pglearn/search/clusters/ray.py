@@ -60,6 +60,12 @@ class Ray:
         import ray
 
         if ray.is_initialized():
+            if self._given != "ray":
+                raise InputError(
+                    f'executor="{self._given}" cannot be connected to: this process is connected to a Ray cluster '
+                    'already, and Ray does not say whether it is that one. Give executor="ray" for the one that it is '
+                    "connected to, or call ray.shutdown() first."
+                )
             return
         if self._given == "ray":
             raise InputError(
