@@ -20,7 +20,7 @@ from tests.search.fakes import (
 )
 from tests.search.test_checkpoint import Killed, kills_at, model, points
 
-from pglearn.engine import Evaluation
+from pglearn.engine import CPUEngine, Evaluation
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Schedule, Search, checkpoint, read_events
 from pglearn.search.events import EventLog
@@ -205,6 +205,18 @@ def test_killed_and_resumed_it_runs_to_its_end_and_nothing_is_there_twice(tmp_pa
     assert [event["round"] for event in events if event["event"] == "round_started"] == [0, 1, 2]
     alone = model(asynchronous=True).fit(*points())  # in one process nobody overtakes anybody
     np.testing.assert_array_equal(fitted.label_distributions_, alone.label_distributions_)
+
+
+def test_the_engine_that_is_chosen_for_it_is_that_of_the_cpu_whatever_the_machine_has(monkeypatch):
+    asked = []
+
+    def chosen(name, loss, propagation, *_, **__):
+        asked.append(name)
+        return CPUEngine(loss, propagation)
+
+    monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", chosen)
+    model(asynchronous=True).fit(*points())
+    assert asked[0] == "cpu"
 
 
 def test_it_must_be_true_or_false():
