@@ -254,14 +254,14 @@ def test_of_two_searches_whose_processes_died_the_second_takes_those_that_the_fi
 
 
 @pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
-def test_points_do_not_travel_with_a_task(kind):
-    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 500 - 1)
+def test_points_and_labels_do_not_travel_with_a_task(kind):
+    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
     handle = kind(problem)
     try:
         sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(steps=1))))
     finally:
         handle.close()
-    assert sent < problem.X.nbytes / 10
+    assert sent < problem.labelled.nbytes / 3
 
 
 # Stopping
