@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
+from tests.clusters.engines import DiesOnce
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Bowl,
@@ -126,10 +127,15 @@ def test_a_worker_killed_in_mid_task_costs_nothing_but_time(serial, tmp_path):
 
 
 def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
-    engine = KillsItsWorker(parent=os.getpid(), marker=str(tmp_path / "killed once"))
+    engine = DiesOnce(folder=str(tmp_path), most=15)
     with pool_of(engine, workers_for("loky", 2)) as pool:
-        back = [candidate.id for candidate in pool.run(candidates(), Stint(steps=1))]
-    assert sorted(back) == [0, 1, 2, 3]
+        back = list(pool.run(candidates(16), Stint(steps=1)))
+    assert (tmp_path / "killed").exists()
+    assert sorted(candidate.id for candidate in back) == list(range(16))
+    needed = sum(len(candidate.history) for candidate in back)
+    assert needed == 32
+    # Two tasks of two evaluations were under way, and as many may have been on their way back.
+    assert needed < engine.evaluations() <= needed + 8
 
 
 def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
