@@ -169,13 +169,13 @@ class Pool:
             while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
                 waits = False
                 # Threads cannot get lost, and are waited for at the end of the search anyway.
-                if (future := self._next(done, under_way, type(executor) is ThreadPoolExecutor)) is None:
+                if (outcome := self._next(done, under_way, type(executor) is ThreadPoolExecutor)) is None:
                     for group, _ in (*under_way.values(), *again, *suspects):
                         yield from (candidate.copy() for candidate in group)
                     return
-                group, stint = under_way.pop(future)
+                group, stint = under_way.pop(outcome)
                 try:
-                    came = future.result()
+                    came = outcome.result()
                 except BrokenExecutor as error:
                     dead = dead if isinstance(error, Lost) else error
                     if not self._is_up(stint):  # a stop makes some engines cancel what runs
