@@ -291,6 +291,23 @@ class Vanished(Executor):
         return Future()
 
 
+class Idle(Executor):
+    """Gives back what it is given, as workers would that do not know of parts."""
+
+    def submit(self, fn, task, handle, group, stint):
+        future = Future()
+        future.set_result([candidate.copy() for candidate in group])
+        return future
+
+
+def test_workers_that_do_nothing_are_an_error_and_not_asked_without_end():
+    with (
+        pool_of(Bowl(), workers_for(Idle(), 2)) as pool,
+        pytest.raises(WorkerError, match="install the same pglearn on every worker"),
+    ):
+        list(pool.run(ones(3), Stint(steps=5)))
+
+
 @pytest.mark.parametrize("how", ["stop", "deadline"])
 def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
     monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)

@@ -128,11 +128,13 @@ class Pool:
         lost: Counter[int] = Counter()  # how often, since its last part, by candidate
         suspects: deque[Work] = deque()
 
-        def ran(group: list[Candidate], stint: Stint) -> list[Candidate]:
+        def ran(before: list[Candidate], group: list[Candidate], stint: Stint) -> list[Candidate]:
             """Those that come in; the others are to go on."""
             if self._is_up(stint):
                 return group
             is_over = all(stint.is_over(candidate) for candidate in group)
+            if not is_over and stint.deadline is None and _done(group) <= _done(before):
+                raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
             if on_part is not None and (len(group) > 1 or not is_over):  # several come in one by one
                 on_part(group)
             if not is_over:
@@ -150,7 +152,7 @@ class Pool:
                 group, stint = item
                 if executor is None:
                     part = stint if on_part is None else _part(group, stint)
-                    yield from ran(run_here(self._task, self._handle, group, part), stint)
+                    yield from ran(group, run_here(self._task, self._handle, group, part), stint)
                     continue
                 try:
                     with self._sending(executor):
@@ -193,7 +195,7 @@ class Pool:
                 for candidate in came:
                     del lost[candidate.id]
                 self._anybody_came_back = True
-                yield from ran(came, stint)
+                yield from ran(group, came, stint)
             if missing:
                 self.on_loss(sorted(missing), why)
             if dead is not None:
@@ -241,6 +243,10 @@ class Pool:
 
 def _part(group: list[Candidate], stint: Stint) -> Stint:
     return stint.part(group, PART, PART_SECONDS)
+
+
+def _done(group: list[Candidate]) -> float:
+    return max(candidate.done for candidate in group)
 
 
 def step_seconds(candidate: Candidate) -> float:
