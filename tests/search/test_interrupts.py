@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from pglearn.search.interrupts import first_interrupt
-from pglearn.search.workers import starting
 
 
 @pytest.fixture
@@ -56,19 +53,6 @@ def test_outside_the_main_thread_signals_are_left_alone():
     thread.start()
     thread.join(30)
     assert not failures
-
-
-@pytest.mark.usefixtures("python_handles_interrupts")
-def test_an_interrupt_as_a_process_is_started_is_heard_after_that_and_not_by_the_process():
-    stops = []
-    deaf = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('alive')"
-    with first_interrupt() as interrupt:
-        interrupt.then = lambda: stops.append("stop")
-        with starting():
-            os.kill(os.getpid(), signal.SIGINT)
-            started = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE, text=True)
-        assert stops == ["stop"]
-    assert started.communicate(timeout=60)[0] == "alive\n"
 
 
 def test_a_process_that_ignores_interrupts_goes_on_ignoring_them():

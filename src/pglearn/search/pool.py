@@ -22,7 +22,7 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Deadly, Given, Here, Lost, Workers, starting, starting_deaf
+from pglearn.search.workers import Deadly, Here, Lost, Workers, starting
 from pglearn.threads import at_most
 
 TRIES = 3  # of a candidate whose worker dies, the last of them alone
@@ -202,11 +202,12 @@ class Pool:
                 self._workers.broken(dead)
             yield from self._failed(guilty)
 
-    def _sending(self, executor: Executor) -> AbstractContextManager[None]:
+    @staticmethod
+    def _sending(executor: Executor) -> AbstractContextManager[None]:
         """In which a task is sent, and an executor of processes may start one."""
         if isinstance(executor, ThreadPoolExecutor):
             return nullcontext()
-        return starting_deaf() if isinstance(self._workers, Given) else starting()
+        return starting()  # to set Ctrl-C aside takes as long as to send a task to a thread
 
     def _next(self, done: Done, under_way: Mapping[Outcome, Work], come_what_may: bool) -> Outcome | None:
         """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
@@ -163,9 +162,7 @@ class Loky:
             ending.cancel()
         if key not in self._executors:
             from joblib.externals.loky import ProcessPoolExecutor
-            from joblib.externals.loky.backend.resource_tracker import ensure_running
 
-            ensure_running()  # now, because as it starts it unblocks Ctrl-C, and processes started then would hear it
             self._executors[key] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
         self._used = self._executors[key]
         return self._used
@@ -192,23 +189,7 @@ class Loky:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one: the terminal sends it to all, and a signal that is blocked
-    is blocked in them for good. Here it waits until the end."""
-    if sys.platform == "win32":
-        with starting_deaf():
-            yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def starting_deaf() -> Iterator[None]:
-    """The same by ignoring Ctrl-C, which is inherited, too. It is lost meanwhile, but there are those who know no other
-    way: the Java machine, and what is started by `multiprocessing`, which unblocks signals."""
+    """Processes started meanwhile leave Ctrl-C to this one: the terminal sends it to all, and "ignore" is inherited."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or usual is None:
         yield

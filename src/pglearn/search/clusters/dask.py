@@ -12,7 +12,7 @@ from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import Broadcast, Remote, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import Deadly, Lost, starting_deaf
+from pglearn.search.workers import Deadly, Lost, starting
 
 PATIENCE = 60  # seconds for a scheduler to answer
 WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
@@ -63,7 +63,7 @@ class Dask:
         if not isinstance(self._given, str):
             return getattr(self._given, "_client", self._given)  # of an executor that a client made
         if self._given == "dask":
-            with starting_deaf():
+            with starting():
                 cluster: Any = LocalCluster(
                     n_workers=self._n_jobs,
                     threads_per_worker=1,

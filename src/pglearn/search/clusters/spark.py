@@ -18,7 +18,7 @@ from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import Broadcast, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import Deadly, Lost, starting_deaf
+from pglearn.search.workers import Deadly, Lost, starting
 from pglearn.sparse import parts_of
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
@@ -84,7 +84,7 @@ class Spark:
         from py4j.protocol import Py4JError
 
         try:
-            with starting_deaf():  # Spark would take Ctrl-C for itself
+            with starting():  # Spark would take Ctrl-C for itself
                 context = SparkContext(conf=conf)
         except (Py4JError, OSError, RuntimeError, ValueError) as error:
             first = str(error).splitlines()[0]
