@@ -29,7 +29,7 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 @contextmanager
 def started(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process whose workers can import the tests and these scripts, ended with the block."""
-    path = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "bench")))
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "bench")))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment}
     with log.open("wb") as file:
         process = subprocess.Popen(
