@@ -104,6 +104,8 @@ class Bar:
                 self._progress.update(self._answer, completed=self._progress.tasks[self._answer].total)
             case "round_started":
                 self._progress.update(self._task, round=event["round"] + 1)
+            case "worker_lost":
+                self._progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
             case "candidate_advanced":
                 if event["loss"] < self._loss:
                     self._loss = event["loss"]

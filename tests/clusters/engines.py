@@ -15,7 +15,7 @@ from pglearn.problem import Problem
 
 @dataclass(frozen=True)
 class DiesOnce(CPUEngine):
-    """Notes every evaluation, a byte each in a file per process; the first process to have made five is killed.
+    """Notes every evaluation, a byte each in a file per process; the first process to have made so many is killed.
 
     `generations` above it, that is: 0 is the process itself; of a Python worker of Spark, 2 is its executor and 3 the
     worker that started that.
@@ -23,12 +23,13 @@ class DiesOnce(CPUEngine):
 
     folder: str = ""
     generations: int = 0
+    most: int = 5
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         path = Path(self.folder) / f"process-{os.getpid()}"
         with path.open("ab") as file:
             file.write(b".")
-        if path.stat().st_size == 5 and self._first():
+        if path.stat().st_size == self.most and self._first():
             os.kill(self._victim(), signal.SIGKILL)
             time.sleep(30)  # no result from an orphan, which is ended by others or, at the latest, now
             os._exit(1)

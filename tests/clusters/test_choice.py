@@ -7,6 +7,7 @@ import subprocess
 import sys
 from copy import deepcopy
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from pglearn import cli
 from pglearn.errors import InputError
 from pglearn.search import clusters
 from pglearn.search.clusters.broadcast import Broadcast, arrived, to_send
+from pglearn.search.clusters.ray import Ray
 from pglearn.search.workers import workers_for
 from tests.search.fakes import small_problem
 
@@ -53,6 +55,14 @@ def test_importing_pglearn_imports_no_cluster():
     script += "import sys; print({'distributed', 'dask', 'ray', 'pyspark', 'py4j'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
+
+
+def test_an_address_is_not_passed_over_where_ray_is_connected_already(monkeypatch):
+    connected = ModuleType("ray")
+    connected.is_initialized = lambda: True
+    monkeypatch.setitem(sys.modules, "ray", connected)
+    with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
+        Ray("ray://127.0.0.1:9", 2).handle(small_problem())
 
 
 # From the shell

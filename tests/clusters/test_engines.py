@@ -21,7 +21,7 @@ from bench.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Stint
-from pglearn.search.pool import PART
+from pglearn.search.pool import PART, WORKER_DIED
 from pglearn.search.workers import workers_for
 from tests.clusters.engines import DiesOnce
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
@@ -134,13 +134,11 @@ def test_a_killed_worker_costs_its_own_task_and_nothing_is_counted_twice(cluster
     assert needed < engine.evaluations() <= most, "what was lost ran again, and nothing else"
 
 
-def test_tasks_that_always_kill_their_worker_end_with_a_sentence_and_the_next_search_works(cluster, serial):
+def test_a_candidate_that_always_kills_its_worker_has_that_as_its_failure_and_the_next_search_works(cluster, serial):
     engine = KillsItsWorker(parent=os.getpid())
-    with (
-        pytest.raises(WorkerError, match=r"has killed its worker again and again|Worker processes died"),
-        pool_of(engine, workers_for(cluster, 2)) as pool,
-    ):
-        list(pool.run(candidates(1), Stint(steps=1)))
+    with pool_of(engine, workers_for(cluster, 2)) as pool:
+        (back,) = pool.run(candidates(1), Stint(steps=1))
+    assert back.failure == WORKER_DIED
     assert_identical(searched(CPUEngine(), workers_for(cluster, 2)), serial)
 
 
@@ -239,6 +237,12 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr("pglearn.search.clusters.dask.PATIENCE", 1)
     with pytest.raises(WorkerError, match=r"No Dask scheduler answers at dask://127\.0\.0\.1:9"):
         searched(CPUEngine(), workers_for("dask://127.0.0.1:9", 2))
+
+
+@only("ray")
+def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
+    with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
+        workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
 
 
 @only("ray")

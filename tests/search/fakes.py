@@ -110,6 +110,20 @@ class KillsItsWorker(CPUEngine):
         return True
 
 
+@dataclass(frozen=True)
+class KillsWorkersOf(Fake):
+    """Kills every process that evaluates some candidates; the loss of the others is their number."""
+
+    numbers: tuple[int, ...]
+    parent: int
+
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        if configuration.k in self.numbers:
+            assert os.getpid() != self.parent
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+
+
 def most_threads() -> int:
     """What the numerical libraries of this process may use."""
     return max(library["num_threads"] for library in threadpool_info())

@@ -20,13 +20,13 @@ from tests.search.fakes import (
 )
 from tests.search.test_checkpoint import Killed, kills_at, model, points
 
-from pglearn.engine import Evaluation
+from pglearn.engine import CPUEngine, Evaluation
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Schedule, Search, checkpoint, read_events
 from pglearn.search.events import EventLog
 from pglearn.search.ladder import Ladder
 from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import workers_for
+from pglearn.search.workers import Threads, workers_for
 
 PAPER = Schedule(budget=16, rate=2, population=8)
 
@@ -132,6 +132,35 @@ def test_a_worker_ten_times_slower_holds_up_a_search_with_barriers_more():
     assert without < 0.8 * with_barriers
 
 
+class GrowingThreads(Threads):
+    """One worker, until the executor has been asked for: as with a cluster whose workers are yet to come."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self._n, self.at_once = n, 1
+
+    def executor(self):
+        self.at_once = self._n
+        return super().executor()
+
+
+def test_workers_that_come_after_the_search_has_begun_are_used():
+    busy, most = [], []
+
+    class Counts(Fake):
+        def judged(self, problem, configuration):
+            busy.append(1)
+            most.append(len(busy))
+            time.sleep(0.01)
+            busy.pop()
+            return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+
+    search = Search(PAPER, NumberedDraws(), unit_steps=1, asynchronous=True)
+    with Pool(small_problem(), Task(Counts(), NEVER_ENOUGH), GrowingThreads(3)) as pool:
+        assert search.run(pool).reason == "finished"
+    assert max(most) == 3
+
+
 # Failures
 
 
@@ -150,7 +179,7 @@ def test_a_killed_worker_costs_its_own_task(tmp_path):
 def test_workers_that_keep_dying_are_an_error():
     search = small_search()
     search = Search(search.schedule, search.draws, search.unit_steps, asynchronous=True)
-    with pytest.raises(WorkerError, match="Worker processes died 3 times"):
+    with pytest.raises(WorkerError, match="Workers died with every candidate"):
         searched(KillsItsWorker(parent=0), "loky", workers=1, search=search)
 
 
@@ -176,6 +205,18 @@ def test_killed_and_resumed_it_runs_to_its_end_and_nothing_is_there_twice(tmp_pa
     assert [event["round"] for event in events if event["event"] == "round_started"] == [0, 1, 2]
     alone = model(asynchronous=True).fit(*points())  # in one process nobody overtakes anybody
     np.testing.assert_array_equal(fitted.label_distributions_, alone.label_distributions_)
+
+
+def test_the_engine_that_is_chosen_for_it_is_that_of_the_cpu_whatever_the_machine_has(monkeypatch):
+    asked = []
+
+    def chosen(name, loss, propagation, *_, **__):
+        asked.append(name)
+        return CPUEngine(loss, propagation)
+
+    monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", chosen)
+    model(asynchronous=True).fit(*points())
+    assert asked[0] == "cpu"
 
 
 def test_it_must_be_true_or_false():

@@ -101,6 +101,84 @@ def test_killed_at_any_event_and_resumed_is_as_if_nothing_had_happened(tmp_path,
         assert_same_fit(model(folder, executor=executor).fit(*points()), uninterrupted)
 
 
+class AllAtOnce(CPUEngine):
+    """Evaluates a population in one go, as the torch engine does."""
+
+    together = None
+
+
+@pytest.mark.parametrize("how", ["in rounds", "all at once", "asynchronous"])
+def test_killed_between_two_parts_of_a_stint_nothing_is_lost_and_nothing_is_told_otherwise(
+    tmp_path, in_the_round, monkeypatch, how
+):
+    monkeypatch.setattr("pglearn.search.pool.PART", 1)
+    engine = AllAtOnce if how == "all at once" else CPUEngine
+    monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
+    usual, evaluated = CPUEngine.value_and_gradient, []
+
+    def counted(self, problem, configurations):
+        evaluated.extend(configurations)
+        return usual(self, problem, configurations)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", counted)
+    changes = {"unit_steps": 3, "budget": 2, "asynchronous": how == "asynchronous"}
+    alone, heard = [], []
+    uninterrupted = model(**changes).fit(*points(), listeners=(alone.append,))
+    needed = len(evaluated)
+    model(tmp_path / "whole", **changes).fit(*points(), listeners=(heard.append,))
+    written = [event["number"] for event in heard if event["event"] == "checkpoint_written"]
+    between_parts = 0
+    for number in written[1::3]:
+        evaluated.clear()
+        folder, path = tmp_path / str(number), tmp_path / f"{number}.jsonl"
+        with EventLog(path) as log:
+            killed(folder, number, log, **changes)
+        between_parts += any(candidate.done for candidate in state_in(folder).candidates)
+        with EventLog(path) as log:
+            resumed = model(folder, **changes).fit(*points(), listeners=(log,))
+        assert len(evaluated) == needed, "of the search and of the answer"
+        assert_same_fit(resumed, uninterrupted)
+        events = read_events(path)
+        assert of_the_search(events) == of_the_search(alone)
+        for candidate in state_in(folder).candidates:
+            told = sum(event["seconds"] for event in advanced(events) if event["candidate"] == candidate.id)
+            assert told == pytest.approx(candidate.seconds)
+    assert between_parts > 1
+
+
+def advanced(events):
+    return [event for event in events if event["event"] == "candidate_advanced"]
+
+
+def of_the_search(events):
+    """What happened, whenever and however often it was written down."""
+    others = {"search_resumed", "checkpoint_written"}
+    clock = {"time", "number", "seconds", "a"}
+    return [
+        {name: value for name, value in event.items() if name not in clock}
+        for event in events
+        if event["event"] not in others
+    ]
+
+
+def state_in(folder):
+    return module.Folder(folder, identity_of(folder)).found
+
+
+@pytest.mark.parametrize("name", ["candidate_eliminated", "candidate_drawn"])
+def test_killed_between_two_rounds_the_state_before_is_whole(folder, uninterrupted, name):
+    """It is written as the process ends, and must not know of what came after it."""
+    calls = []
+
+    def kills(event):
+        if event["event"] == name and calls.append(1) is None and len(calls) == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        model(folder).fit(*points(), listeners=(kills,))
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
 def test_a_search_may_be_killed_again_and_again(folder, uninterrupted, in_the_round):
     for number in (5, 12, 12, 20, 33):
         killed(folder, number)
@@ -300,7 +378,7 @@ DAMAGES = [
     (of_text, "is not a checkpoint or was cut short"),
     (foreign, "is not a checkpoint of pglearn"),
     (changed, "is damaged: its checksum is not that of its content"),
-    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 2"),
+    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 3"),
 ]
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.search.fakes import worked_example
 
 from pglearn import PGLearnClassifier, loss_and_gradient
+from pglearn.errors import OutputError
 from pglearn.search import EventLog, events
 
 
@@ -52,6 +53,7 @@ def test_the_table_of_events_is_read_in_full():
         "candidate_advanced",
         "candidate_eliminated",
         "candidate_drawn",
+        "worker_lost",
         "round_ended",
         "search_ended",
         *OF_LARGE_TABLES,
@@ -61,8 +63,8 @@ def test_the_table_of_events_is_read_in_full():
 
 def test_every_event_has_exactly_the_fields_of_the_table(heard):
     _, heard = heard
-    of_checkpoints = {"search_resumed", "checkpoint_written", "checkpoint_failed"}
-    assert {event["event"] for event in heard} == set(schema()) - of_checkpoints - OF_LARGE_TABLES
+    of_failures = {"search_resumed", "checkpoint_written", "checkpoint_failed", "worker_lost"}
+    assert {event["event"] for event in heard} == set(schema()) - of_failures - OF_LARGE_TABLES
     for event in heard:
         assert set(event) == schema()[event["event"]], event["event"]
 
@@ -196,6 +198,25 @@ def test_a_log_that_hears_nothing_leaves_the_file_alone(tmp_path):
     with EventLog(path):
         pass
     assert path.read_text() == "an earlier log\n"
+
+
+def test_a_damaged_log_is_left_as_it_is_by_a_search_that_goes_on(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text("what is this?\n")
+    with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on \(Line 1 of .* is no event"):
+        log({"event": "search_resumed", "number": 3})
+    assert path.read_text() == "what is this?\n"
+
+
+def test_a_log_without_room_for_its_copy_is_given_up_with_the_reason(tmp_path, monkeypatch):
+    def no_room(path):
+        raise OutputError(f"{path} could not be written (No space left on device): is the disk full?")
+
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"event": "search_started", "time": 0, "number": 0}\n')
+    monkeypatch.setattr(events, "whole_file", no_room)
+    with EventLog(path) as log, pytest.warns(UserWarning, match="No space left on device.*; the search goes on"):
+        log({"event": "search_resumed", "number": 3})
 
 
 def test_a_log_that_cannot_be_written_is_given_up_with_a_warning():

@@ -12,12 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tests.search.fakes import NEVER_ENOUGH, Fake, NumberedDraws, Scripted, Sleepy, small_problem, worked_example
+from tests.search.fakes import (
+    NEVER_ENOUGH,
+    Fake,
+    KillsWorkersOf,
+    NumberedDraws,
+    Scripted,
+    Sleepy,
+    small_problem,
+    worked_example,
+)
+from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.search import Schedule, Search
-from pglearn.search.pool import Pool, Task
+from pglearn.search.pool import WORKER_DIED, Pool, Task
 from pglearn.search.workers import workers_for
 
 EXECUTORS = ["serial", "threads", "loky"]
@@ -129,6 +139,25 @@ def test_a_worker_out_of_memory_costs_the_candidate_that_wanted_it():
 
 
 # Workers
+
+
+def test_a_candidate_that_kills_every_worker_is_eliminated_and_reported_and_the_search_goes_on():
+    heard = []
+    search = Search(Schedule(budget=2, rate=2, population=4), NumberedDraws(), unit_steps=1)
+    engine = KillsWorkersOf((0,), os.getpid())
+    with Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for("loky", 1)) as pool:
+        result = search.run(pool, [heard.append])
+    failures = {c.id: c.failure for c in result.candidates if c.failure}
+    assert failures == {0: WORKER_DIED}
+    assert {event["candidate"]: event["failure"] for event in heard if event.get("failure")} == failures
+    assert [c.id for c in result.ranked] == [1, 2, 4, 5]
+    assert result.candidates[0].died == 1
+    assert result.reason == "finished"
+    lost = [event for event in heard if event["event"] == "worker_lost"]
+    assert [event["candidates"] for event in lost][-1] == [0], "at last it was alone"
+    assert len(lost) == 3
+    assert all("TerminatedWorkerError" in event["reason"] for event in lost)
+    assert set(lost[0]) == schema()["worker_lost"]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
+from tests.clusters.engines import DiesOnce
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Bowl,
@@ -126,15 +127,22 @@ def test_a_worker_killed_in_mid_task_costs_nothing_but_time(serial, tmp_path):
 
 
 def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
-    engine = KillsItsWorker(parent=os.getpid(), marker=str(tmp_path / "killed once"))
+    engine = DiesOnce(folder=str(tmp_path), most=15)
     with pool_of(engine, workers_for("loky", 2)) as pool:
-        back = [candidate.id for candidate in pool.run(candidates(), Stint(steps=1))]
-    assert sorted(back) == [0, 1, 2, 3]
+        back = list(pool.run(candidates(16), Stint(steps=1)))
+    assert (tmp_path / "killed").exists()
+    assert sorted(candidate.id for candidate in back) == list(range(16))
+    needed = sum(len(candidate.history) for candidate in back)
+    assert needed == 32
+    # Two tasks of two evaluations were under way, and as many may have been on their way back.
+    assert needed < engine.evaluations() <= needed + 8
 
 
 def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
     engine = KillsItsWorker(parent=os.getpid())
-    sentence = r"Worker processes died 3 times in the same round.*use fewer of them \(n_jobs=1\) or a smaller table"
+    sentence = (
+        r"Workers died with every candidate that they were given.*use fewer of them \(n_jobs=1\) or a smaller table"
+    )
     with pytest.raises(WorkerError, match=sentence), pool_of(engine, workers_for("loky", 2)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
     assert_identical(searched(CPUEngine(), workers_for("loky", 2)), serial)
@@ -232,15 +240,34 @@ def test_processes_that_no_search_uses_end_after_a_while(monkeypatch):
     workers.close()
 
 
+def test_a_fork_does_not_use_the_processes_of_its_parent(monkeypatch):
+    workers = workers_for("loky", 1)
+    of_parent = workers.executor()
+    with monkeypatch.context() as in_the_fork:
+        in_the_fork.setattr(os, "getpid", lambda: -1)
+        assert workers.executor() is not of_parent
+        workers.broken(RuntimeError())
+    assert workers.executor() is of_parent
+
+
+def test_of_two_searches_whose_processes_died_the_second_takes_those_that_the_first_has_started():
+    first, second = workers_for("loky", 1), workers_for("loky", 1)
+    assert first.executor() is second.executor()
+    first.broken(RuntimeError())
+    new = first.executor()
+    second.broken(RuntimeError())
+    assert second.executor() is new
+
+
 @pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
-def test_points_do_not_travel_with_a_task(kind):
-    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 500 - 1)
+def test_points_and_labels_do_not_travel_with_a_task(kind):
+    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
     handle = kind(problem)
     try:
         sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(steps=1))))
     finally:
         handle.close()
-    assert sent < problem.X.nbytes / 10
+    assert sent < problem.labelled.nbytes / 3
 
 
 # Stopping
@@ -254,6 +281,45 @@ def test_after_a_stop_candidates_come_back_as_they_are(name):
         assert pool.stopped
         back = list(pool.run(candidates(), Stint(steps=5)))
     assert len(back) == 4
+    assert not any(candidate.started for candidate in back)
+
+
+class Vanished(Executor):
+    """An executor whose workers never come."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        return Future()
+
+
+class Idle(Executor):
+    """Gives back what it is given, as workers would that do not know of parts."""
+
+    def submit(self, fn, task, handle, group, stint):
+        future = Future()
+        future.set_result([candidate.copy() for candidate in group])
+        return future
+
+
+def test_workers_that_do_nothing_are_an_error_and_not_asked_without_end():
+    with (
+        pool_of(Bowl(), workers_for(Idle(), 2)) as pool,
+        pytest.raises(WorkerError, match="install the same pglearn on every worker"),
+    ):
+        list(pool.run(ones(3), Stint(steps=5)))
+
+
+@pytest.mark.parametrize("how", ["stop", "deadline"])
+def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
+    monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("pglearn.search.pool.LOOK_SECONDS", 0.05)
+    with pool_of(Bowl(), workers_for(Vanished(), 2)) as pool:
+        deadline = time.time() + 0.2 if how == "deadline" else None
+        if how == "stop":
+            threading.Timer(0.2, pool.stop).start()
+        begun = time.monotonic()
+        back = list(pool.run(ones(3), Stint(steps=5, deadline=deadline)))
+        assert time.monotonic() - begun < 20
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert not any(candidate.started for candidate in back)
 
 

@@ -427,7 +427,8 @@ class PGLearnClassifier(TableClassifier):
         yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
         # The best of many is what it is by its loss alone; an ensemble would rather have members that do not over-fit.
         descent = Descent(yardstick, labels=len(problem.scored_codes) if self.selection == "ensemble" else None)
-        name = self.engine if self.executor is None else "cpu" if self.engine == "auto" else self.engine
+        on_workers = self.executor is not None or self.asynchronous
+        name = "cpu" if self.engine == "auto" and on_workers else self.engine
         engine = chosen_engine(
             name, loss, propagation, problem, search.evaluations, self.device_memory, neighbors=self.neighbors
         )

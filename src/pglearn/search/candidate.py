@@ -44,6 +44,12 @@ class Candidate:
     """Where its near points were searched for, if neighbours are approximate."""
     overrun: float = 0.0
     """Seconds that its stints, and those of the candidates whose place it took, have run over by in all."""
+    done: float = 0.0
+    """Of the stint that it is in: the steps or seconds that are behind it."""
+    told: int = 0
+    """Evaluations, the first of its history, that listeners have been told of."""
+    told_seconds: float = 0.0
+    """Those of `seconds` that they have been told of."""
 
     def copy(self) -> Self:
         """Another that can go on by itself. Arrays are replaced on the way, never written to: they can be shared."""
@@ -66,6 +72,10 @@ class Candidate:
     def answer(self) -> Configuration:
         """The best configuration this run has seen."""
         return Configuration(self.k, self.a if self.best is None else self.best, basis=self.basis)
+
+    def come_back(self) -> None:
+        """Its stint is over, and listeners have been told."""
+        self.done, self.told, self.told_seconds = 0.0, len(self.history), self.seconds
 
     def record(self, evaluation: Evaluation) -> None:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""

@@ -31,7 +31,7 @@ from pglearn.search.events import Stream
 from pglearn.search.lock import Lock
 from pglearn.search.state import State
 
-FORMAT = 2
+FORMAT = 3
 EVERY = 30.0  # seconds between two states within a round
 SLOTS = ("state-0.npz", "state-1.npz")
 

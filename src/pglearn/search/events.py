@@ -14,6 +14,7 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 |                      | failure, recall, history, seconds, a                                     |
 | candidate_eliminated | candidate, at (units)                                                    |
 | candidate_drawn      | candidate, k, basis, born                                                |
+| worker_lost          | candidates (ids), reason                                                 |
 | round_ended          | round, best, loss, accuracy                                              |
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
@@ -76,7 +77,7 @@ class EventLog:
 
     The file is opened by the first event: a fit that fails before it searches leaves an earlier log alone. If that
     event goes on with a search, so does the log, less the records of what is now done again. A log that cannot be
-    written any more (disk full) is given up with a warning; the search goes on.
+    written any more (disk full), or gone on with (damaged), is given up with a warning; the search goes on.
     """
 
     def __init__(self, path: Path) -> None:
@@ -92,9 +93,10 @@ class EventLog:
                 self._file = self._opened(event.get("number", 0))
             self._file.write(_line(event))
             self._file.flush()
-        except OSError as error:
+        except (OSError, InputError) as error:  # the latter of a log that was damaged before the search was resumed
             self._given_up = True
-            warnings.warn(f"{self._path} is not written on ({error.strerror}); the search goes on.", stacklevel=2)
+            reason = getattr(error, "strerror", None) or error
+            warnings.warn(f"{self._path} is not written on ({reason}); the search goes on.", stacklevel=2)
 
     def _opened(self, number: int) -> TextIO:
         """The file, holding the records before `number`."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,23 @@ class Stint:
     steps: int | None = None
     seconds: float | None = None
     deadline: float | None = None
+
+    def is_over(self, candidate: Candidate) -> bool:
+        """Whether a candidate has nothing left of it to run."""
+        return candidate.finished or self._length - candidate.done < 1e-9  # sums of seconds are not exact
+
+    def part(self, candidates: Sequence[Candidate], steps: int, seconds: float) -> Stint:
+        """What is left of it for those that have run a part of it side by side, but no more than so much."""
+        done = max(candidate.done for candidate in candidates)
+        if self.steps is not None:
+            return replace(self, steps=min(self.steps - int(done), steps))
+        return replace(self, seconds=min(self._length - done, seconds))
+
+    @property
+    def _length(self) -> float:
+        length = self.seconds if self.steps is None else self.steps
+        assert length is not None
+        return length
 
 
 @dataclass(frozen=True)
@@ -100,11 +117,13 @@ def advance(
             assert candidate.dg_da is not None
             candidate.a = descent.step(candidate.a, candidate.dg_da)
             candidate.steps += 1
+            candidate.done += 1 if stint.seconds is None else 0
         evaluate(running)
         done += 1
     if stint.seconds is not None:
         for candidate in candidates:
             candidate.overrun = max(0.0, candidate.overrun + used.get(candidate.id, 0.0) - stint.seconds)
+            candidate.done += stint.seconds
     return list(candidates)
 
 

@@ -23,6 +23,8 @@ import numpy as np
 from pglearn.problem import Array, Problem
 from pglearn.sparse import parts_of, table_of
 
+LABELS = ("labelled", "codes", "fold", "scored")
+
 
 class Handle(Protocol):
     """The problem as seen from a worker."""
@@ -66,10 +68,11 @@ class InMemory:
 
 
 class OnDisk:
-    """For other processes of this machine: points as files in a temporary folder, the rest along with the handle."""
+    """For other processes of this machine: points and labels as files in a temporary folder."""
 
     def __init__(self, problem: Problem) -> None:
-        self._rest = replace(problem, X=np.empty((0, 0)), others=())
+        without_labels = dict.fromkeys(LABELS, np.empty(0))
+        self._rest = replace(problem, X=np.empty((0, 0)), others=(), **without_labels)
         tables = [parts_of(X, f"X{basis}") for basis, X in enumerate((problem.X, *problem.others))]
         self._tables = [list(parts) for parts in tables]
         self._folder = tempfile.mkdtemp(prefix="pglearn-")
@@ -77,6 +80,8 @@ class OnDisk:
             for parts in tables:
                 for name, part in parts.items():
                     np.save(self._file(f"{name}.npy"), part)
+            for name in LABELS:
+                np.save(self._file(f"{name}.npy"), getattr(problem, name))
             Path(self._file("running")).touch()
         except BaseException:
             self.close()
@@ -88,7 +93,8 @@ class OnDisk:
                 table_of({name: self._read(name) for name in names}, f"X{basis}")
                 for basis, names in enumerate(self._tables)
             )
-            _opened.problem = replace(self._rest, X=X, others=tuple(others))
+            labels = {name: self._read(name) for name in LABELS}
+            _opened.problem = replace(self._rest, X=X, others=tuple(others), **labels)
             _opened.folder, _opened.parent = self._folder, os.getppid()
             gc.freeze()  # loky collects garbage every second, and would look through all of NumPy and SciPy each time
         assert _opened.problem is not None

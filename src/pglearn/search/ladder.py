@@ -9,7 +9,7 @@ Who comes up depends on who is back first, and so does the answer: docs/failures
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pglearn.search.candidate import Candidate, Draws
 from pglearn.search.ranking import standing
@@ -36,6 +36,7 @@ class Ladder:
         self.candidates = list(candidates)
         self.rungs = list(rungs)
         self._unstarted: list[int] = []
+        self._climbing: set[int] = set()
         for candidate, last in zip(candidates, rungs, strict=True):
             first = self._starts.index(candidate.born)
             self._rungs[first].drawn += 1
@@ -44,10 +45,16 @@ class Ladder:
             for rung in range(first, last + 1):
                 self._rungs[rung].back.append(candidate.id)
                 self._rungs[rung].left += rung < last
-        self._climbing: set[int] = set()
+            if last >= 0 and candidate.done:  # it was on its way up
+                self._rungs[last].left += 1
+                self._climbing.add(candidate.id)
+        self._half_way = sorted(self._climbing)
 
     def next(self) -> tuple[Candidate, int] | None:
         """A candidate and the round that it runs next; None if all that is left waits for others."""
+        if self._half_way:
+            candidate = self.candidates[self._half_way.pop(0)]
+            return candidate, self.rungs[candidate.id] + 1
         if self._unstarted:
             candidate = self.candidates[self._unstarted.pop(0)]
             return candidate, self._starts.index(candidate.born)
@@ -75,8 +82,8 @@ class Ladder:
         for below, start in enumerate(self._starts[1:]):
             if self._rungs[below].left == self._schedule.survivors and self.is_full(below):
                 for other in self._waiting(below):
-                    other.died = start
-                    eliminated.append(other)
+                    self.candidates[other.id] = replace(other, died=start)  # an earlier state may yet be written
+                    eliminated.append(self.candidates[other.id])
         return eliminated
 
     def is_full(self, rung: int) -> bool:

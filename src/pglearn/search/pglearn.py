@@ -94,6 +94,7 @@ class Search:
                 return  # nothing but failures: whoever mends their cause should be able to begin again
             checkpoint.keep(replace(state, seconds=time.time() - begun, events=emit.told), emit, at_once=at_once)
 
+        pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
         if checkpoint.found is None:
             keep(state, True)
         run = self._as_they_come if self.asynchronous else self._in_rounds
@@ -116,7 +117,7 @@ class Search:
         """All rounds from `state` on, one after another, and why they ended early, if they did."""
         milestones = self.schedule.milestones
         for milestone, stint in list(zip(milestones, stints, strict=True))[state.round :]:
-            if not state.back:
+            if not state.has_begun:
                 emit("round_started", round=state.round, until=milestone, candidates=[c.id for c in state.alive])
             state, whole = self._after_round(state, stint, pool, emit, keep)
             best = ranked(state.alive)[0]
@@ -137,8 +138,13 @@ class Search:
         """The same without barriers: a worker that is free takes what the ladder has for it."""
         ladder = Ladder(self.schedule, self.draws, state.candidates, list(state.rungs))
         milestones = self.schedule.milestones
-        under_way: dict[int, tuple[Candidate, int]] = {}
+        under_way: dict[int, int] = {}  # the round that a candidate runs
+        parts: dict[int, Candidate] = {}  # and where it stands in it
         rounds, whole = state.round, True
+
+        def so_far() -> State:
+            candidates = [parts.get(candidate.id, candidate) for candidate in ladder.candidates]
+            return State(candidates, rounds, rungs=tuple(ladder.rungs))
 
         def work() -> Work | None:
             nonlocal rounds
@@ -151,14 +157,19 @@ class Search:
                 rounds += 1
             if candidate.id == drawn:
                 _tell_of_draw(candidate, emit)
-            under_way[candidate.id] = candidate, round
+            under_way[candidate.id] = round
             return [candidate], stints[round]
 
-        for candidate in pool.stream(work):
-            before, round = under_way.pop(candidate.id)
-            if candidate.started:
-                _tell(candidate, before, round, emit)
-            whole = whole and self._is_over(candidate, before, stints[round], pool)
+        def on_part(group: list[Candidate]) -> None:
+            parts.update((candidate.id, candidate) for candidate in group)
+            if whole:
+                keep(so_far(), False)
+
+        for candidate in pool.stream(work, on_part):
+            round = under_way.pop(candidate.id)
+            parts.pop(candidate.id, None)
+            whole = whole and self._is_over(candidate, stints[round], pool)
+            _tell(candidate, round, emit)
             if not whole:
                 ladder.candidates[candidate.id] = candidate
                 continue
@@ -167,8 +178,7 @@ class Search:
             if ladder.is_full(round):
                 best = ranked(ladder.on(round))[0]
                 emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
-            candidates = list(ladder.candidates)
-            keep(State(candidates, rounds, rungs=tuple(ladder.rungs)), ladder.is_full(round))
+            keep(so_far(), ladder.is_full(round))
         state = self._looked_at(State(ladder.candidates, rounds, rungs=tuple(ladder.rungs)), pool, emit)
         return state, None if ladder.is_full(len(milestones) - 1) else self._why_stop(pool, stints[0])
 
@@ -206,12 +216,17 @@ class Search:
         What can be gone on from is kept as it comes, up to the first that was stopped on its way.
         """
         whole = True
-        before = {candidate.id: candidate for candidate in state.waiting}
-        for candidate in pool.run(state.waiting, stint) if before else ():
+
+        def on_part(group: list[Candidate]) -> None:
+            nonlocal state
+            state = state.with_part(group)
+            if whole:
+                keep(state, False)
+
+        for candidate in pool.run(state.waiting, stint, on_part) if state.waiting else ():
+            whole = whole and self._is_over(candidate, stint, pool)
+            _tell(candidate, state.round, emit)
             state = state.with_back(candidate)
-            if candidate.started:
-                _tell(candidate, before[candidate.id], state.round, emit)
-            whole = whole and self._is_over(candidate, before[candidate.id], stint, pool)
             if whole:
                 keep(state, False)
         return self._looked_at(state, pool, emit), whole
@@ -223,22 +238,23 @@ class Search:
             return state
         first = state.alive[0]
         seen = pool.look_at(first)
-        _tell(seen, first, max(state.round - 1, 0) if state.rungs else state.round, emit)
+        _tell(seen, max(state.round - 1, 0) if state.rungs else state.round, emit)
         return state.with_back(seen)
 
-    def _is_over(self, candidate: Candidate, before: Candidate, stint: Stint, pool: Pool) -> bool:
+    def _is_over(self, candidate: Candidate, stint: Stint, pool: Pool) -> bool:
         """Whether a candidate has run to the end of its stint."""
         if candidate.finished:
             return True
         if stint.steps is not None:
-            return candidate.started and candidate.steps - before.steps == stint.steps
+            return candidate.started and stint.is_over(candidate)
         return self._why_stop(pool, stint) is None
 
     def _next_generation(self, state: State, milestone: float, emit: Stream) -> State:
         """With those eliminated that do not go on, and others drawn in their place."""
         others = standing(state.alive)[self.schedule.survivors :]
+        candidates = list(state.candidates)  # that state may yet be written
         for candidate in others:
-            candidate.died = milestone
+            candidates[candidate.id] = replace(candidate, died=milestone)
             emit("candidate_eliminated", candidate=candidate.id, at=milestone)
         drawn = len(state.candidates)
         new = [
@@ -247,7 +263,7 @@ class Search:
         for candidate, replaced in zip(new, others, strict=True):
             candidate.overrun = replaced.overrun
             _tell_of_draw(candidate, emit)
-        return replace(state, candidates=state.candidates + new)
+        return replace(state, candidates=candidates + new)
 
     def _stints(self, begun: float) -> list[Stint]:
         deadline = None if self.max_time is None else begun + self.max_time
@@ -272,21 +288,24 @@ def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
     emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, basis=candidate.basis)
 
 
-def _tell(candidate: Candidate, before: Candidate, round: int, emit: Stream) -> None:
-    emit(
-        "candidate_advanced",
-        candidate=candidate.id,
-        round=round,
-        k=candidate.k,
-        basis=candidate.basis,
-        born=candidate.born,
-        steps=candidate.steps,
-        loss=candidate.loss,
-        accuracy=candidate.accuracy,
-        converged=candidate.converged,
-        failure=candidate.failure,
-        recall=candidate.recall,
-        history=[list(entry) for entry in candidate.history[len(before.history) :]],
-        seconds=candidate.seconds - before.seconds,
-        a=candidate.answer.a,
-    )
+def _tell(candidate: Candidate, round: int, emit: Stream) -> None:
+    """Of a candidate that comes back; of one that nobody has looked at there is nothing to tell."""
+    if candidate.started:
+        emit(
+            "candidate_advanced",
+            candidate=candidate.id,
+            round=round,
+            k=candidate.k,
+            basis=candidate.basis,
+            born=candidate.born,
+            steps=candidate.steps,
+            loss=candidate.loss,
+            accuracy=candidate.accuracy,
+            converged=candidate.converged,
+            failure=candidate.failure,
+            recall=candidate.recall,
+            history=[list(entry) for entry in candidate.history[candidate.told :]],
+            seconds=candidate.seconds - candidate.told_seconds,
+            a=candidate.answer.a,
+        )
+    candidate.come_back()

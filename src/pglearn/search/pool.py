@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pglearn.engine import Engine
@@ -22,13 +22,21 @@ from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Workers, starting
+from pglearn.search.workers import Deadly, Here, Lost, Workers, starting
 from pglearn.threads import at_most
 
-TRIES = 3
+TRIES = 3  # of a candidate whose worker dies, the last of them alone
+WORKER_DIED = "its worker died again and again, most likely for lack of memory"
 PART = 8  # steps that a worker takes before it is dealt again
+LOOK_SECONDS = 1.0  # between two looks at whether to wait on
+GRACE_SECONDS = 5.0  # that workers have after a stop, beyond what a step takes
+PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 
 Work: TypeAlias = tuple[list[Candidate], Stint]
+Outcome: TypeAlias = Future[list[Candidate]]
+Done: TypeAlias = SimpleQueue[Outcome]
+OnLoss: TypeAlias = Callable[[list[int], str], None]
+OnPart: TypeAlias = Callable[[list[Candidate]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +68,12 @@ class Pool:
         self._task = task
         self._workers = workers
         self._cleanup = ExitStack()
+        self._anybody_came_back = False
+        self._guilty = 0
+        self._step_seconds = 0.0  # the longest that was heard of
+        self._begun = time.monotonic()
+        self.on_loss: OnLoss = lambda candidates, reason: None
+        """Told who was under way on workers that died, and what is known of why."""
 
     def __enter__(self) -> Pool:
         self._cleanup.callback(self._workers.close)
@@ -88,84 +102,156 @@ class Pool:
         (candidate,) = run_here(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
         return candidate
 
-    def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Candidate]:
+    def run(self, candidates: Sequence[Candidate], stint: Stint, on_part: OnPart | None = None) -> Iterator[Candidate]:
         """The candidates after their stint, as they come in.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
         round together. Where a stint is cut makes no difference to where it leads.
         """
-        in_parts = stint.steps is not None and self._task.engine.together == 1 and self._workers.at_once > 1
-        if not in_parts:
-            waiting = deque((group, stint) for group in self._groups(candidates))
-            yield from self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting))
-            return
-        begun = {candidate.id: candidate.steps for candidate in candidates}
-        waiting = deque(self._part(candidate, begun[candidate.id], stint) for candidate in longest_first(candidates))
-        for candidate in self.stream(lambda: waiting.popleft() if waiting else None, at_once=len(waiting)):
-            group, part = self._part(candidate, begun[candidate.id], stint)
-            is_over = self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
-            if part.steps == 0 or candidate.finished or is_over:
-                yield candidate
-            else:
-                waiting.append((group, part))
+        order = list(candidates) if isinstance(self._workers, Here) else longest_first(candidates)
+        waiting = deque((group, stint) for group in self._groups(order))
+        return self.stream(lambda: waiting.popleft() if waiting else None, on_part, at_once=len(waiting))
 
-    @staticmethod
-    def _part(candidate: Candidate, begun: int, stint: Stint) -> Work:
-        """What is left of a stint that began after `begun` steps, but no more than a part."""
-        assert stint.steps is not None
-        steps = min(stint.steps - (candidate.steps - begun), PART)
-        return [candidate], stint if steps == stint.steps else replace(stint, steps=steps)
-
-    def stream(self, work: Callable[[], Work | None], at_once: int | None = None) -> Iterator[Candidate]:
+    def stream(
+        self, work: Callable[[], Work | None], on_part: OnPart | None = None, at_once: int | None = None
+    ) -> Iterator[Candidate]:
         """Candidates as they come in, workers that are free being given what `work` names next.
 
         Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
-        What was under way on workers that died is given to others.
+        What was under way on workers that died is given to others; if they die too, to one after another, and whoever
+        kills a worker that has nothing else to do comes in with that as its failure. Stints are run in parts, after
+        each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
-        at_once = at_once or self._workers.at_once
-        under_way: dict[Future[list[Candidate]], Work] = {}
-        done: SimpleQueue[Future[list[Candidate]]] = SimpleQueue()  # as they come; to look at all each time takes time
+        under_way: dict[Outcome, Work] = {}
+        done: Done = SimpleQueue()  # as they come; to look at all each time takes time
         again: deque[Work] = deque()
-        lost: Counter[int] = Counter()
+        lost: Counter[int] = Counter()  # how often, since its last part, by candidate
+        suspects: deque[Work] = deque()
+
+        def ran(before: list[Candidate], group: list[Candidate], stint: Stint) -> list[Candidate]:
+            """Those that come in; the others are to go on."""
+            if self._is_up(stint):
+                return group
+            is_over = all(stint.is_over(candidate) for candidate in group)
+            if not is_over and stint.deadline is None and _done(group) <= _done(before):
+                raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
+            if on_part is not None and (len(group) > 1 or not is_over):  # several come in one by one
+                on_part(group)
+            if not is_over:
+                again.append((group, stint))
+            return group if is_over else []
+
         while True:
-            broken: RuntimeError | None = None
+            dead: RuntimeError | None = None
             executor = self._workers.executor()
-            while broken is None and len(under_way) < at_once and (item := again.popleft() if again else work()):
+            alone = bool(suspects) and not under_way
+            queue = suspects if alone else again
+            # A suspect runs with nothing else under way, or nobody knows whose fault it is.
+            limit = 1 if alone else 0 if suspects else at_once or self._workers.at_once
+            while dead is None and len(under_way) < limit and (item := queue.popleft() if queue else work()):
+                group, stint = item
                 if executor is None:
-                    yield from run_here(self._task, self._handle, *item)
+                    part = stint if on_part is None else _part(group, stint)
+                    yield from ran(group, run_here(self._task, self._handle, group, part), stint)
                     continue
                 try:
-                    # Threads are no processes, and to set Ctrl-C aside takes as long as to send a task.
-                    with nullcontext() if isinstance(executor, ThreadPoolExecutor) else starting():
-                        future = executor.submit(run_task, self._task, self._handle, *item)
+                    with self._sending(executor):
+                        future = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
                     under_way[future] = item
                     future.add_done_callback(done.put)
                 except RuntimeError as error:  # broken, or shut down
-                    again.append(item)
-                    broken = error
-            if not under_way and broken is None:
+                    queue.appendleft(item)
+                    dead = error
+            if not under_way and dead is None:
                 return
-            for _ in range(max(done.qsize(), 1) if broken is None else len(under_way)):
-                future = done.get()
-                group, stint = under_way.pop(future)
+            guilty: list[Candidate] = []
+            missing: list[int] = []
+            why = ""
+            waits = True
+            while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
+                waits = False
+                # Threads cannot get lost, and are waited for at the end of the search anyway.
+                if (outcome := self._next(done, under_way, type(executor) is ThreadPoolExecutor)) is None:
+                    for group, _ in (*under_way.values(), *again, *suspects):
+                        yield from (candidate.copy() for candidate in group)
+                    return
+                group, stint = under_way.pop(outcome)
                 try:
-                    yield from future.result()
+                    came = outcome.result()
                 except BrokenExecutor as error:
-                    again.append((group, stint))
-                    lost.update(candidate.id for candidate in group)
-                    broken = error
-            given_up = max(lost.values(), default=0) >= TRIES
-            if broken is not None and (given_up or not under_way):  # else those of the dead executor are done soon
-                self._workers.broken(broken)
-                if given_up:
-                    raise WorkerError(
-                        f"Worker processes died {TRIES} times in the same round, most likely for lack of memory: "
-                        "use fewer of them (n_jobs=1) or a smaller table."
-                    )
+                    dead = dead if isinstance(error, Lost) else error
+                    if not self._is_up(stint):  # a stop makes some engines cancel what runs
+                        missing.extend(candidate.id for candidate in group)
+                        why = f"{type(error).__name__}: {error}".splitlines()[0]
+                    lost.update({candidate.id: TRIES if isinstance(error, Deadly) else 1 for candidate in group})
+                    if alone and not self._is_up(stint):
+                        guilty.extend(group)
+                    elif max(lost[candidate.id] for candidate in group) >= TRIES - 1:
+                        suspects.append((group, stint))
+                    else:
+                        again.append((group, stint))
+                    continue
+                self._step_seconds = max([self._step_seconds, *map(step_seconds, came)])
+                for candidate in came:
+                    del lost[candidate.id]
+                self._anybody_came_back = True
+                yield from ran(group, came, stint)
+            if missing:
+                self.on_loss(sorted(missing), why)
+            if dead is not None:
+                self._workers.broken(dead)
+            yield from self._failed(guilty)
+
+    @staticmethod
+    def _sending(executor: Executor) -> AbstractContextManager[None]:
+        """In which a task is sent, and an executor of processes may start one."""
+        if isinstance(executor, ThreadPoolExecutor):
+            return nullcontext()
+        return starting()  # to set Ctrl-C aside takes as long as to send a task to a thread
+
+    def _next(self, done: Done, under_way: Mapping[Outcome, Work], come_what_may: bool) -> Outcome | None:
+        """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those
+        that are under way wait for workers that do not come, or are with some that are gone."""
+        since, patience = None, 0.0
+        while True:
+            with suppress(Empty):
+                return done.get(timeout=None if come_what_may else LOOK_SECONDS)
+            if not all(self._is_up(stint) for _, stint in under_way.values()):
+                continue
+            now = time.monotonic()
+            if since is None:
+                since, patience = now, GRACE_SECONDS + 2 * (self._step_seconds or now - self._begun)
+            if now - since > patience:
+                return None
+
+    def _failed(self, guilty: list[Candidate]) -> list[Candidate]:
+        """Candidates whose worker has died each time, the last time with nothing else under way."""
+        self._guilty += len(guilty)
+        if self._guilty >= TRIES and not self._anybody_came_back:
+            raise WorkerError(
+                "Workers died with every candidate that they were given, most likely for lack of memory: use fewer of "
+                "them (n_jobs=1) or a smaller table."
+            )
+        return [replace(candidate.copy(), failure=WORKER_DIED) for candidate in guilty]
+
+    def _is_up(self, stint: Stint) -> bool:
+        return self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
 
     def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         size = self._task.engine.together or len(candidates)
         return [list(candidates[start : start + size]) for start in range(0, len(candidates), size)]
+
+
+def _part(group: list[Candidate], stint: Stint) -> Stint:
+    return stint.part(group, PART, PART_SECONDS)
+
+
+def _done(group: list[Candidate]) -> float:
+    return max(candidate.done for candidate in group)
+
+
+def step_seconds(candidate: Candidate) -> float:
+    return candidate.seconds / len(candidate.history) if candidate.history else 0.0
 
 
 def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -179,7 +265,7 @@ def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
 
     def expected(candidate: Candidate) -> tuple[bool, bool, float]:
         of_basis = seconds[candidate.basis] / max(evaluations[candidate.basis], 1)
-        own = candidate.seconds / len(candidate.history) if candidate.history else of_basis
+        own = step_seconds(candidate) if candidate.history else of_basis
         return candidate.finished, candidate.started, -own
 
     return sorted(candidates, key=expected)

@@ -13,10 +13,10 @@ from pglearn.search.candidate import Candidate, Draws
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A search between two candidates that come back.
+    """A search between two candidates that come back, or two parts of their stints.
 
-    Candidates that are under way stand here as they did when the round began: one that is interrupted begins its stint
-    again, and ends up where it would have.
+    Candidates that are under way stand here as they did after the last part of their stint (`Candidate.done` says how
+    much that is): one that is interrupted goes on from there, and ends up where it would have.
     """
 
     candidates: list[Candidate]
@@ -60,6 +60,18 @@ class State:
         candidates[candidate.id] = candidate  # ids count the draws
         return replace(self, candidates=candidates, back=self.back | {candidate.id})
 
+    def with_part(self, group: Sequence[Candidate]) -> State:
+        """With those that have run a part of their stint, and have yet to come back."""
+        candidates = list(self.candidates)
+        for candidate in group:
+            candidates[candidate.id] = candidate
+        return replace(self, candidates=candidates)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anybody has run in this round."""
+        return bool(self.back) or any(candidate.done for candidate in self.alive)
+
     def to_arrays(self) -> dict[str, Array]:
         """All of it, without Python objects."""
         candidates = self.candidates
@@ -82,6 +94,9 @@ class State:
             "used": np.array([c.seconds for c in candidates]),
             "recall": np.array([c.recall for c in candidates]),
             "overrun": np.array([c.overrun for c in candidates]),
+            "done": np.array([c.done for c in candidates], dtype=np.float64),
+            "told": np.array([c.told for c in candidates]),
+            "told_seconds": np.array([c.told_seconds for c in candidates]),
             "history_sizes": np.array([len(c.history) for c in candidates]),
             "history_step": np.array([step for step, _, _ in history], dtype=np.int64),
             "history_loss": np.array([loss for _, loss, _ in history], dtype=np.float64),
@@ -118,6 +133,9 @@ class State:
                 float(arrays["recall"][id]),
                 vectors["anchor"][id] if len(vectors["anchor"][id]) else None,
                 float(arrays["overrun"][id]),
+                float(arrays["done"][id]),
+                int(arrays["told"][id]),
+                float(arrays["told_seconds"][id]),
             )
             for id in range(len(arrays["k"]))
         ]

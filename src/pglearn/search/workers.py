@@ -6,9 +6,9 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
@@ -17,6 +17,18 @@ from pglearn.search.limits import one_thread_for_good
 
 IDLE_SECONDS = 30  # after which processes that no search uses end
 ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
+
+
+Key: TypeAlias = tuple[int, int]
+"""A process, and how many processes an executor of it has."""
+
+
+class Lost(BrokenExecutor):
+    """A task that did not come back though its executor works: it is to run again."""
+
+
+class Deadly(Lost):
+    """A task whose worker has died as often as the engine tries it again by itself."""
 
 
 class Workers(Protocol):
@@ -28,7 +40,7 @@ class Workers(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many tasks it runs at the same time."""
+        """How many tasks it runs at the same time, now: workers come and go."""
         ...
 
     def executor(self) -> Executor | None:
@@ -127,41 +139,51 @@ class Loky:
     The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us.
     loky's own time-out for idle processes is only for those of a killed search, and long: loky misses the death
     of a process that it started in place of one that had timed out, and a search would wait for it forever.
+    Each process has its own: those of a parent do not work in its forks.
     """
 
-    _executors: ClassVar[dict[int, Executor]] = {}  # one per number of processes, for all searches
-    _endings: ClassVar[dict[int, threading.Timer]] = {}
+    _executors: ClassVar[dict[Key, Executor]] = {}  # one per number of processes, for all searches
+    _endings: ClassVar[dict[Key, threading.Timer]] = {}
 
     def __init__(self, n: int) -> None:
         self._n = self.at_once = n
+        self._used: Executor | None = None
 
     def handle(self, problem: Problem) -> Handle:
         return OnDisk(problem)
 
+    @property
+    def _key(self) -> Key:
+        return os.getpid(), self._n
+
     def executor(self) -> Executor:
-        if (ending := self._endings.pop(self._n, None)) is not None:
+        key = self._key
+        if (ending := self._endings.pop(key, None)) is not None:
             ending.cancel()
-        if self._n not in self._executors:
+        if key not in self._executors:
             from joblib.externals.loky import ProcessPoolExecutor
 
-            self._executors[self._n] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
-        return self._executors[self._n]
+            self._executors[key] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
+        self._used = self._executors[key]
+        return self._used
 
     def broken(self, error: RuntimeError) -> None:
-        self._executors.pop(self._n, None)
+        if self._executors.get(self._key) is self._used:  # else another search has replaced it already
+            self._executors.pop(self._key, None)
 
     def close(self) -> None:
-        if (executor := self._executors.get(self._n)) is None:
+        key = self._key
+        if (executor := self._executors.get(key)) is None:
             return
-        if (ending := self._endings.pop(self._n, None)) is not None:
+        if (ending := self._endings.pop(key, None)) is not None:
             ending.cancel()
-        self._endings[self._n] = threading.Timer(IDLE_SECONDS, self._end, (executor,))
-        self._endings[self._n].daemon = True
-        self._endings[self._n].start()
+        self._endings[key] = threading.Timer(IDLE_SECONDS, self._end, (key, executor))
+        self._endings[key].daemon = True
+        self._endings[key].start()
 
-    def _end(self, executor: Executor) -> None:
-        if self._executors.get(self._n) is executor and self._endings.get(self._n) is threading.current_thread():
-            del self._executors[self._n], self._endings[self._n]
+    def _end(self, key: Key, executor: Executor) -> None:
+        if self._executors.get(key) is executor and self._endings.get(key) is threading.current_thread():
+            del self._executors[key], self._endings[key]
             executor.shutdown(wait=False)
 
 

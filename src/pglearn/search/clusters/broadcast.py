@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -84,18 +84,6 @@ class Broadcast:
 
     def close(self) -> None:
         pass
-
-
-class Lost(BrokenExecutor):
-    """A task that did not come back though it did no harm: it is to run again."""
-
-
-def deadly(reason: object) -> WorkerError:
-    """Of a task that has killed its worker as often as the engine tries it again by itself."""
-    return WorkerError(
-        f"A task has killed its worker again and again ({reason}), most likely for lack of memory: "
-        "use fewer workers per machine or a smaller table."
-    )
 
 
 class Remote(Executor):

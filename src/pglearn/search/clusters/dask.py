@@ -10,9 +10,9 @@ from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, deadly, to_send
+from pglearn.search.clusters.broadcast import Broadcast, Remote, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import starting
+from pglearn.search.workers import Deadly, Lost, starting
 
 PATIENCE = 60  # seconds for a scheduler to answer
 WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
@@ -122,7 +122,7 @@ def _cause(error: BaseException) -> BaseException:
     from distributed.comm import CommClosedError
 
     if isinstance(error, KilledWorker):
-        return deadly(error)
+        return Deadly(str(error))
     if isinstance(error, (CancelledError, Cancelled, CommClosedError, TimeoutError)):
         return Lost(f"{type(error).__name__}: {error}")
     return error

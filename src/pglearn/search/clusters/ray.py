@@ -10,9 +10,9 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Lost, Remote, arrived, deadly, to_send
+from pglearn.search.clusters.broadcast import Broadcast, Remote, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import starting
+from pglearn.search.workers import Deadly, Lost, starting
 
 LOOK_SECONDS = 1.0  # between two looks of a worker at whether it was told to stop
 
@@ -60,6 +60,12 @@ class Ray:
         import ray
 
         if ray.is_initialized():
+            if self._given != "ray":
+                raise InputError(
+                    f'executor="{self._given}" cannot be connected to: this process is connected to a Ray cluster '
+                    'already, and Ray does not say whether it is that one. Give executor="ray" for the one that it is '
+                    "connected to, or call ray.shutdown() first."
+                )
             return
         if self._given == "ray":
             raise InputError(
@@ -123,7 +129,7 @@ class RayExecutor(Remote):
         if isinstance(error, RayTaskError):
             return error.cause if isinstance(error.cause, BaseException) else error
         if isinstance(error, (WorkerCrashedError, OutOfMemoryError)):
-            return deadly(type(error).__name__)
+            return Deadly(type(error).__name__)
         if isinstance(error, ObjectLostError):
             self.points = None
         if isinstance(error, RayError):

@@ -16,9 +16,9 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import Broadcast, Lost, arrived, deadly, to_send
+from pglearn.search.clusters.broadcast import Broadcast, arrived, to_send
 from pglearn.search.handle import Handle
-from pglearn.search.workers import starting
+from pglearn.search.workers import Deadly, Lost, starting
 from pglearn.sparse import parts_of
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
@@ -54,12 +54,12 @@ class Spark:
 
     @property
     def at_once(self) -> int:
-        self._executor.slots = max(int(self._context.defaultParallelism), 1)  # executors come after the application
         return self._executor.slots
 
     def executor(self) -> SparkExecutor:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
+        self._executor.slots = max(int(self._context.defaultParallelism), 1)  # executors come after the application
         return self._executor
 
     def broken(self, error: RuntimeError) -> None:
@@ -212,4 +212,4 @@ def _cause(error: Exception) -> Exception:
         last = told[-1] if told else lines[0]
         return WorkerError(f"A worker cannot run tasks ({last.strip()}): install the same pglearn on every worker.")
     reason = next((line for line in lines if "Job aborted" in line or "cancelled" in line), repr(error))
-    return deadly(reason.strip()) if " times, most recent failure" in reason else Lost(reason.strip())
+    return Deadly(reason.strip()) if " times, most recent failure" in reason else Lost(reason.strip())
