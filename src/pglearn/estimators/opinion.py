@@ -4,8 +4,9 @@ Where each of many columns says a little and the classes overlap, or where one c
 dimensions, near rows are often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty
 (2003) let labels spread from the answers of another classifier; here these are averaged with those of the graphs. The
 classifier is the ridge regression of `pglearn.basis`, which is there anyway, or one on Gaussian kernels if its loss is
-clearly lower and it labels hidden rows no worse than the graphs do: p ∝ π exp(βz), z what the regression says of a row,
-π the class shares of the labels, β the slope that predicts best each label that the regression has not seen.
+clearly lower and it labels hidden rows better than the graphs do, by a standard error: p ∝ π exp(βz), z what the
+regression says of a row, π the class shares of the labels, β the slope that predicts best each label that the
+regression has not seen.
 
 It counts e, the loss that the graphs are left with, as a share of what chance would lose. If its own share t is higher,
 it counts exp(−5 (t/e − 1)) of that, and nothing if it does no better than chance (docs/defaults.md has the
@@ -76,7 +77,8 @@ def opinion_beside(X: Points, bases: Sequence[Basis], Y: Array, doubt: float, ac
 def _on_kernels(
     X: Points, labelled: Array, Y: Array, least: float, accuracy: float
 ) -> tuple[KernelRidge, float, float] | None:
-    """The regression with the lowest loss, its slope and that loss, if it is below `least` and right often enough."""
+    """The regression with the lowest loss, its slope and that loss, if it is below `least` and it is right more often
+    than `accuracy`, by the standard error of a half."""
     if is_sparse(X) or len(labelled) > MOST_LABELS:
         return None
     columns = standardising(X)
@@ -88,7 +90,7 @@ def _on_kernels(
         slope, share = _fitted(own, Y)
         if share < least:
             least, right = share, (_logits(own, slope, Y).argmax(axis=1) == Y.argmax(axis=1)).mean()
-            best = (regression, slope, share) if right >= accuracy else None
+            best = (regression, slope, share) if right >= accuracy + 0.5 / np.sqrt(len(Y)) else None
     return best
 
 

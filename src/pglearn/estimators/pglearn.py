@@ -188,7 +188,7 @@ class PGLearnClassifier(TableClassifier):
         What `class_prior` multiplied the classes with.
     regression_ : {"linear", "kernel", ""}
         What is heard beside the graphs: a linear regression on the labels, or one on Gaussian kernels if that does
-        clearly better on labels that it has not seen, and no worse than the graphs.
+        clearly better on labels that it has not seen, and better than the graphs.
     regression_weight_ : float
         How much that counts in the probabilities: little, but where no graph fits the given labels well.
     unreached_ : ndarray of bool, shape (n,)
