@@ -17,10 +17,11 @@ from typing import TypeAlias
 from pglearn.errors import InputError, WorkerError
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws
 from pglearn.search.checkpoint import NOWHERE, Checkpoint
+from pglearn.search.dealing import Work
 from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.gradient import Stint
 from pglearn.search.ladder import Ladder
-from pglearn.search.pool import Pool, Work
+from pglearn.search.pool import Pool
 from pglearn.search.ranking import ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State

@@ -8,35 +8,31 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import TypeAlias
 
 from pglearn.engine import Engine
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
+from pglearn.search.dealing import TRIES, Dealing, Losses, OnPart, Outcome, Work
 from pglearn.search.gradient import Descent, Stint, advance
 from pglearn.search.handle import Handle, InMemory
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Deadly, Here, Lost, Workers, starting
+from pglearn.search.workers import Here, Workers, starting
 from pglearn.threads import at_most
 
-TRIES = 3  # of a candidate whose worker dies, the last of them alone
 WORKER_DIED = "its worker died again and again, most likely for lack of memory"
 PART = 8  # steps that a worker takes before it is dealt again
 LOOK_SECONDS = 1.0  # between two looks at whether to wait on
 GRACE_SECONDS = 5.0  # that workers have after a stop, beyond what a step takes
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 
-Work: TypeAlias = tuple[list[Candidate], Stint]
-Outcome: TypeAlias = Future[list[Candidate]]
-Done: TypeAlias = SimpleQueue[Outcome]
 OnLoss: TypeAlias = Callable[[list[int], str], None]
-OnPart: TypeAlias = Callable[[list[Candidate]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,85 +118,41 @@ class Pool:
         kills a worker that has nothing else to do comes in with that as its failure. Stints are run in parts, after
         each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
-        under_way: dict[Outcome, Work] = {}
-        done: Done = SimpleQueue()  # as they come; to look at all each time takes time
-        again: deque[Work] = deque()
-        lost: Counter[int] = Counter()  # how often, since its last part, by candidate
-        suspects: deque[Work] = deque()
-
-        def ran(before: list[Candidate], group: list[Candidate], stint: Stint) -> list[Candidate]:
-            """Those that come in; the others are to go on."""
-            if self._is_up(stint):
-                return group
-            is_over = all(stint.is_over(candidate) for candidate in group)
-            if not is_over and stint.deadline is None and _done(group) <= _done(before):
-                raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
-            if on_part is not None and (len(group) > 1 or not is_over):  # several come in one by one
-                on_part(group)
-            if not is_over:
-                again.append((group, stint))
-            return group if is_over else []
-
+        dealing = Dealing(work, self._is_up, on_part)
         while True:
-            dead: RuntimeError | None = None
             executor = self._workers.executor()
-            alone = bool(suspects) and not under_way
-            queue = suspects if alone else again
-            # A suspect runs with nothing else under way, or nobody knows whose fault it is.
-            limit = 1 if alone else 0 if suspects else at_once or self._workers.at_once
-            while dead is None and len(under_way) < limit and (item := queue.popleft() if queue else work()):
-                group, stint = item
-                if executor is None:
-                    part = stint if on_part is None else _part(group, stint)
-                    yield from ran(group, run_here(self._task, self._handle, group, part), stint)
-                    continue
-                try:
-                    with self._sending(executor):
-                        future = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
-                    under_way[future] = item
-                    future.add_done_callback(done.put)
-                except RuntimeError as error:  # broken, or shut down
-                    queue.appendleft(item)
-                    dead = error
-            if not under_way and dead is None:
+            if executor is None:
+                yield from self._run_here(dealing, in_parts=on_part is not None)
                 return
-            guilty: list[Candidate] = []
-            missing: list[int] = []
-            why = ""
-            waits = True
-            while under_way and (waits or dead is not None or not done.empty()):  # all of an executor that died
-                waits = False
-                # Threads cannot get lost, and are waited for at the end of the search anyway.
-                if (outcome := self._next(done, under_way, type(executor) is ThreadPoolExecutor)) is None:
-                    for group, _ in (*under_way.values(), *again, *suspects):
-                        yield from (candidate.copy() for candidate in group)
+            losses = self._send(executor, dealing, at_once or self._workers.at_once)
+            if not dealing.is_under_way and losses.executor is None:
+                return
+            for outcome in self._outcomes(executor, dealing, losses):
+                if outcome is None:
+                    yield from dealing.given_up()
                     return
-                group, stint = under_way.pop(outcome)
-                try:
-                    came = outcome.result()
-                except BrokenExecutor as error:
-                    dead = dead if isinstance(error, Lost) else error
-                    if not self._is_up(stint):  # a stop makes some engines cancel what runs
-                        missing.extend(candidate.id for candidate in group)
-                        why = f"{type(error).__name__}: {error}".splitlines()[0]
-                    lost.update({candidate.id: TRIES if isinstance(error, Deadly) else 1 for candidate in group})
-                    if alone and not self._is_up(stint):
-                        guilty.extend(group)
-                    elif max(lost[candidate.id] for candidate in group) >= TRIES - 1:
-                        suspects.append((group, stint))
-                    else:
-                        again.append((group, stint))
-                    continue
-                self._step_seconds = max([self._step_seconds, *map(step_seconds, came)])
-                for candidate in came:
-                    del lost[candidate.id]
-                self._anybody_came_back = True
-                yield from ran(group, came, stint)
-            if missing:
-                self.on_loss(sorted(missing), why)
-            if dead is not None:
-                self._workers.broken(dead)
-            yield from self._failed(guilty)
+                yield from self._came_in(outcome, dealing, losses)
+            yield from self._after(losses)
+
+    def _run_here(self, dealing: Dealing, in_parts: bool) -> Iterator[Candidate]:
+        """All of it, in this process."""
+        for work in dealing.due(at_once=1):
+            group, stint = work
+            part = _part(group, stint) if in_parts else stint
+            yield from dealing.ran(work, run_here(self._task, self._handle, group, part))
+
+    def _send(self, executor: Executor, dealing: Dealing, at_once: int) -> Losses:
+        """Give workers that are free what is due, and say whether the executor was found dead by that."""
+        for work in dealing.due(at_once):
+            group, stint = work
+            try:
+                with self._sending(executor):
+                    outcome = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
+                dealing.sent(work, outcome)
+            except RuntimeError as error:  # broken, or shut down
+                dealing.not_sent(work)
+                return Losses(executor=error)
+        return Losses()
 
     @staticmethod
     def _sending(executor: Executor) -> AbstractContextManager[None]:
@@ -209,20 +161,49 @@ class Pool:
             return nullcontext()
         return starting()  # to set Ctrl-C aside takes as long as to send a task to a thread
 
-    def _next(self, done: Done, under_way: Mapping[Outcome, Work], come_what_may: bool) -> Outcome | None:
+    def _outcomes(self, executor: Executor, dealing: Dealing, losses: Losses) -> Iterator[Outcome | None]:
+        """The next, those that are done by then, and all of an executor that died; None if they are to be given up."""
+        while dealing.is_under_way:
+            yield self._next(executor, dealing)
+            if losses.executor is None and not dealing.more_is_done:
+                return
+
+    def _next(self, executor: Executor, dealing: Dealing) -> Outcome | None:
         """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those
         that are under way wait for workers that do not come, or are with some that are gone."""
+        # Threads cannot get lost, and are waited for at the end of the search anyway.
+        timeout = None if type(executor) is ThreadPoolExecutor else LOOK_SECONDS
         since, patience = None, 0.0
         while True:
             with suppress(Empty):
-                return done.get(timeout=None if come_what_may else LOOK_SECONDS)
-            if not all(self._is_up(stint) for _, stint in under_way.values()):
+                return dealing.next_done(timeout)
+            if not dealing.time_is_up:
                 continue
             now = time.monotonic()
             if since is None:
                 since, patience = now, GRACE_SECONDS + 2 * (self._step_seconds or now - self._begun)
             if now - since > patience:
                 return None
+
+    def _came_in(self, outcome: Outcome, dealing: Dealing, losses: Losses) -> list[Candidate]:
+        """The candidates of an outcome that have come to the end of their stint."""
+        work = dealing.taken(outcome)
+        try:
+            group = outcome.result()
+        except BrokenExecutor as error:
+            dealing.lost(work, error, losses)
+            return []
+        self._step_seconds = max([self._step_seconds, *map(step_seconds, group)])
+        self._anybody_came_back = True
+        return dealing.ran(work, group)
+
+    def _after(self, losses: Losses) -> list[Candidate]:
+        """Tell of them and see to a new executor; those that are guilty come in."""
+        if losses.candidates:
+            self.on_loss(sorted(losses.candidates), losses.reason)
+        if losses.executor is not None:
+            self._workers.broken(losses.executor)
+        return self._failed(losses.guilty)
 
     def _failed(self, guilty: list[Candidate]) -> list[Candidate]:
         """Candidates whose worker has died each time, the last time with nothing else under way."""
@@ -244,10 +225,6 @@ class Pool:
 
 def _part(group: list[Candidate], stint: Stint) -> Stint:
     return stint.part(group, PART, PART_SECONDS)
-
-
-def _done(group: list[Candidate]) -> float:
-    return max(candidate.done for candidate in group)
 
 
 def step_seconds(candidate: Candidate) -> float:
