@@ -22,7 +22,7 @@ from tests.search.test_checkpoint import Killed, kills_at, model, points
 
 from pglearn.engine import CPUEngine, Evaluation
 from pglearn.errors import InputError, WorkerError
-from pglearn.search import Schedule, Search, checkpoint, read_events
+from pglearn.search import Schedule, Search, checkpoint, dealing, read_events
 from pglearn.search.events import EventLog
 from pglearn.search.ladder import Ladder
 from pglearn.search.pool import Pool, Task
@@ -176,7 +176,8 @@ def test_a_killed_worker_costs_its_own_task(tmp_path):
     assert len(ran) == len(set(ran)) == 4 * 3
 
 
-def test_workers_that_keep_dying_are_an_error():
+def test_workers_that_keep_dying_are_an_error(monkeypatch):
+    monkeypatch.setattr(dealing, "TRIES", 2)
     search = small_search()
     search = Search(search.schedule, search.draws, search.unit_steps, asynchronous=True)
     with pytest.raises(WorkerError, match="Workers died with every candidate"):
