@@ -62,12 +62,12 @@ def opinion_beside(X: Points, bases: Sequence[Basis], Y: Array, doubt: float, ac
 
     `accuracy` is that of the graphs on hidden labels.
     """
-    for position, basis in enumerate(bases):
+    for position, basis in enumerate(bases if doubt > 0 else ()):
         if basis.own is not None:
             rows, coordinates = basis.own
             linear = position, *_fitted(coordinates, Y)
             regression, slope, share = _on_kernels(X, rows, Y, CLEARLY * linear[2], accuracy) or linear
-            if share >= 1 or doubt <= 0:
+            if share >= 1:
                 return None
             weight = min(doubt, 1.0) * float(np.exp(-max(share / doubt - 1, 0) / BEHIND))
             return Opinion(regression, slope, _log_shares(Y.sum(axis=0)), weight)
@@ -79,7 +79,8 @@ def _on_kernels(
 ) -> tuple[KernelRidge, float, float] | None:
     """The regression with the lowest loss, its slope and that loss, if it is below `least` and it is right more often
     than `accuracy`, by the standard error of a half."""
-    if is_sparse(X) or len(labelled) > MOST_LABELS:
+    enough = accuracy + 0.5 / np.sqrt(len(Y))
+    if is_sparse(X) or len(labelled) > MOST_LABELS or enough > 1:
         return None
     columns = standardising(X)
     rows = X[labelled].astype(np.float64, copy=False) * columns
@@ -90,7 +91,7 @@ def _on_kernels(
         slope, share = _fitted(own, Y)
         if share < least:
             least, right = share, (_logits(own, slope, Y).argmax(axis=1) == Y.argmax(axis=1)).mean()
-            best = (regression, slope, share) if right >= accuracy + 0.5 / np.sqrt(len(Y)) else None
+            best = (regression, slope, share) if right >= enough else None
     return best
 
 

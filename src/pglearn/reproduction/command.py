@@ -216,14 +216,16 @@ def _figure_5a(session: Session) -> Any:
     budgets = units_over_time(experiment.budget)
     cells = [cell for budget in budgets for cell in replace(experiment, budget=budget).cells(session.data)]
     session.run(cells)
-    title = f"Test error by time with {experiment.noise} noise, {experiment.splits} splits, up to {experiment.budget}"
+    data = f"{experiment.noise} noise, {experiment.percents[0]} % labels, {experiment.splits} splits"
+    title = f"Test error by time with {data}, up to {experiment.budget}"
     return figures.draw_errors(figures.error_by_time(session.rows_of(cells)), title, "seconds", log_x=True)
 
 
 def _figure_5b(session: Session) -> Any:
     cells = _of_reference(session, splits=1).cells(session.data)
     traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
-    return figures.draw_progress(traces, f"PG-learn with {cells[0].noise} noise, one run each, {cells[0].budget}")
+    data = f"{cells[0].noise} noise, {cells[0].percent} % labels"
+    return figures.draw_progress(traces, f"PG-learn with {data}, one run each, {cells[0].budget}")
 
 
 def _figure_6(session: Session) -> Any:
