@@ -103,7 +103,7 @@ def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figu
         ("degrees and systems", lambda: rows.systems(G, h, tau, rows.log_degrees(G, h, tau), 0.99), 0),
         ("factor and solve", lambda: cholesky.solved(M.clone(), E.clone()), n**3 // 3 + 2 * n * n * labels),
         ("scores and loss", lambda: dense._scored(placed, spread[:, placed.labelled], Log(), 0.01), 0),
-        ("∂g/∂P", lambda: rows.products(spread, spread), 2 * n * n * labels),
+        ("∂g/∂P", lambda: spread @ spread.mT, 2 * n * n * labels),
         ("edge coefficients", lambda: rows.coefficients(S, G, h, tau, log_d), 0),
         ("contraction with X", lambda: rows.contracted(S, h, placed.X), 2 * n * n * d),
     ):

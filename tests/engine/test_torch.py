@@ -23,7 +23,7 @@ if "torch" not in EXTRAS:
 
 import torch
 
-from pglearn.engine.torch import TorchEngine, dense, eager, replay
+from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed
@@ -296,6 +296,23 @@ def test_kernels_do_what_plain_torch_does():
     torch.testing.assert_close(
         kernels.contracted(rounded, sums, Z[0]), exact, rtol=0, atol=1e-3 * float(exact.abs().max())
     )
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 300, 530])
+def test_systems_are_solved_by_blocks(n, dtype, device):
+    torch.manual_seed(n)
+    W = torch.rand(3, n, n, dtype=torch.float64)
+    M = torch.eye(n) - 0.99 * (W + W.mT) / (W + W.mT).sum(2).amax(1)[:, None, None]
+    exact = torch.linalg.solve(M, torch.eye(n, dtype=M.dtype)[None, :, : (n + 1) // 2].expand(3, -1, -1))
+    B = torch.eye(n)[:, : (n + 1) // 2].expand(3, -1, -1).to(device, dtype, copy=True).contiguous()
+    M = M.to(device, dtype)
+    M[1, n // 2, n // 2] = -1
+    X = cholesky.by_blocks(M, B).cpu()
+    assert not X[1].isfinite().any()
+    for t in (0, 2):
+        torch.testing.assert_close(X[t].double(), exact[t], rtol=0, atol=1e-4 if dtype == torch.float32 else 1e-12)
 
 
 # The estimator and the command line

@@ -11,6 +11,7 @@ import torch
 from pglearn.engine.torch.placed import Tensor
 
 BLOCK = 256
+LEAF = 64  # what one program factors; where blocks begin at multiples of it, products are the faster for it
 
 
 def solved(M: Tensor, B: Tensor) -> Tensor:
@@ -18,24 +19,20 @@ def solved(M: Tensor, B: Tensor) -> Tensor:
     if M.device.type == "cpu":
         L, failed = torch.linalg.cholesky_ex(M)
         return torch.where((failed == 0)[:, None, None], torch.cholesky_solve(B, L), torch.nan)
-    return _substituted(M, _factored(M), B)
+    return by_blocks(M, B)
 
 
-def _blocks(n: int) -> list[slice]:
-    # Blocks of equal size: a thin last one would cost as much time as a full one.
-    count = max(1, round(n / BLOCK))
-    ends = [round(n * (i + 1) / count) for i in range(count)]
-    return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+def by_blocks(M: Tensor, B: Tensor) -> Tensor:
+    """As `solved`, by products on the device of M."""
+    blocks = [slice(start, min(start + BLOCK, M.shape[1])) for start in range(0, M.shape[1], BLOCK)]
+    return _substituted(M, blocks, _factored(M, blocks), B)
 
 
-def _factored(M: Tensor) -> list[Tensor]:
+def _factored(M: Tensor, blocks: list[slice]) -> list[Tensor]:
     """The inverses of the diagonal blocks of L; the blocks below them are left in M."""
     inverses = []
-    for block in _blocks(M.shape[1]):
-        L, failed = torch.linalg.cholesky_ex(M[:, block, block])
-        L = torch.where((failed == 0)[:, None, None], L, torch.nan)
-        eye = torch.eye(L.shape[1], dtype=M.dtype, device=M.device).expand_as(L)
-        inverse = torch.linalg.solve_triangular(L, eye, upper=False)
+    for block in blocks:
+        inverse = _inverse_factor(M[:, block, block])
         inverses.append(inverse)
         below = slice(block.stop, None)
         if block.stop < M.shape[1]:
@@ -43,6 +40,33 @@ def _factored(M: Tensor) -> list[Tensor]:
             M[:, below, block] = panel
             _subtract_lower(M[:, below, below], panel)
     return inverses
+
+
+def _inverse_factor(A: Tensor) -> Tensor:
+    """L⁻¹ for A = L Lᵀ, which is overwritten: of two halves, [L₁ 0; L₂₁ L₂]⁻¹ = [L₁⁻¹ 0; −L₂⁻¹ L₂₁ L₁⁻¹  L₂⁻¹]."""
+    size = A.shape[1]
+    if size <= LEAF:
+        return _inverse_of_leaf(A)
+    half = -(-size // (2 * LEAF)) * LEAF
+    first, second = slice(None, half), slice(half, None)
+    inverse = torch.zeros_like(A, memory_format=torch.contiguous_format)
+    inverse[:, first, first] = _inverse_factor(A[:, first, first])
+    L = A[:, second, first] @ inverse[:, first, first].mT
+    A[:, second, second].baddbmm_(L, L.mT, alpha=-1)
+    inverse[:, second, second] = _inverse_factor(A[:, second, second])
+    across = L @ inverse[:, first, first]
+    inverse[:, second, first].baddbmm_(inverse[:, second, second], across, beta=0, alpha=-1)
+    return inverse
+
+
+def _inverse_of_leaf(A: Tensor) -> Tensor:
+    if A.device.type == "cuda":
+        from pglearn.engine.torch import kernels
+
+        return kernels.inverse_factor(A, LEAF)
+    L, failed = torch.linalg.cholesky_ex(A)
+    eye = torch.eye(A.shape[1], dtype=A.dtype, device=A.device).expand_as(A)
+    return torch.where((failed == 0)[:, None, None], torch.linalg.solve_triangular(L, eye, upper=False), torch.nan)
 
 
 def _subtract_lower(A: Tensor, panel: Tensor) -> None:
@@ -53,8 +77,7 @@ def _subtract_lower(A: Tensor, panel: Tensor) -> None:
     A[:, half:, :].baddbmm_(panel[:, half:], panel.mT, alpha=-1)
 
 
-def _substituted(M: Tensor, inverses: list[Tensor], B: Tensor) -> Tensor:
-    blocks = _blocks(M.shape[1])
+def _substituted(M: Tensor, blocks: list[slice], inverses: list[Tensor], B: Tensor) -> Tensor:
     for block, inverse in zip(blocks, inverses, strict=True):
         B[:, block] = inverse @ B[:, block]
         if block.stop < M.shape[1]:

@@ -29,7 +29,7 @@ def evaluated(
     spread = cholesky.solved(rows.systems(G, h, tau, log_d, mu), placed.one_per_label.expand(len(a), -1, -1).clone())
 
     g, accuracy, dg_dH = _scored(placed, spread[:, placed.labelled], loss, propagation.source)
-    S = rows.products(mu * (spread @ dg_dH), spread)
+    S = mu * (spread @ dg_dH) @ spread.mT  # ten bits of the factors, as tensor cores read them, are too few here
     del spread
     B, b = rows.coefficients(S, G, h, tau, log_d)
     # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.

@@ -56,11 +56,6 @@ def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) ->
     return B, B.sum(2)
 
 
-def products(adjoint: Tensor, F: Tensor) -> Tensor:
-    """⟨Λ_i, F_j⟩ for all pairs."""
-    return torch.bmm(adjoint, F.mT)
-
-
 def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
     """∂g/∂a = −2 [Σ_i b_i x_im² − Σ_i x_im (BX)_im]."""
     return -2 * (b @ (X * X) - (X * (B @ X)).sum(1))

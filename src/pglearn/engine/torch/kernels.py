@@ -1,7 +1,8 @@
-"""Row operations of the dense batch as CUDA kernels; the mathematics is in `eager.py`, function by function.
+"""What the dense batch does on CUDA by kernels of its own.
 
-A program handles one row of one candidate. D² is made again from G in each kernel, so that of the n × n arrays only G,
-M and S ever exist, and each is read once per kernel: they are bound by memory, not by arithmetic.
+Row operations are those of `eager.py`, which has the mathematics, function by function. A program handles one row of
+one candidate. D² is made again from G in each kernel, so that of the n × n arrays only G, M and S ever exist, and each
+is read once per kernel: they are bound by memory, not by arithmetic. `inverse_factor` is for `cholesky.py`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ def systems(G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor, mu: float) -> Tens
     return M
 
 
+def inverse_factor(A: Tensor, most: int) -> Tensor:
+    """For A of at most `most` rows, a power of two."""
+    inverse = torch.empty_like(A, memory_format=torch.contiguous_format)
+    _inverse_factor[(len(A),)](A, inverse, A.stride(0), A.stride(1), A.shape[1], BLOCK=most, num_warps=4)
+    return inverse
+
+
 def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) -> tuple[Tensor, Tensor]:
     q, b = torch.empty_like(h), torch.empty_like(h)
     _weighted_sums[_grid(h)](S, G, h, tau, log_d, q, h.shape[1], **_block(h))
@@ -49,13 +57,8 @@ def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) ->
     return S, b
 
 
-def products(adjoint: Tensor, F: Tensor) -> Tensor:
-    with _tensor_cores():
-        return torch.bmm(adjoint, F.mT)
-
-
 def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
-    """On tensor cores, which round their factors to ten bits.
+    """On tensor cores, which read ten bits of each factor and sum in float32.
 
     b x² and x B x cancel, so both must see the same rounded numbers: B and b are rounded where they are made, X here.
     The result is then the gradient of points that are off by 2⁻¹¹, and loses no digits to the cancellation.
@@ -72,7 +75,6 @@ def _rounded(X: Tensor) -> Tensor:
 
 @contextmanager
 def _tensor_cores() -> Iterator[None]:
-    """Products of what is only needed for the direction of a step: ten bits of each factor, sums in float32."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:
@@ -88,6 +90,13 @@ def _grid(h: Tensor) -> tuple[int, int]:
 def _block(h: Tensor) -> dict[str, int]:
     width = triton.next_power_of_2(h.shape[1])
     return {"BLOCK": width, "num_warps": 4 if width <= 2048 else 8}
+
+
+@triton.jit
+def _ten_bits(value):
+    """Rounded to ten bits of the mantissa. One more than the bits of a NaN may be those of a zero."""
+    rounded = ((value.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
+    return tl.where(value == value, rounded, value)
 
 
 @triton.jit
@@ -173,7 +182,27 @@ def _coefficients(S, G, h, tau, log_d, q, b, n, BLOCK: tl.constexpr):
     p = tl.exp(-d2 - 0.5 * (log_d_i + log_d_j))
     t_ij = tl.exp(-d2 - log_d_i)
     t_ji = tl.exp(-d2 - log_d_j)
-    value = tl.where(edge, s * p - 0.5 * (q_i * t_ij + q_j * t_ji), 0.0)
-    value = ((value.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)  # see `contracted`
+    value = _ten_bits(tl.where(edge, s * p - 0.5 * (q_i * t_ij + q_j * t_ji), 0.0))  # see `contracted`
     tl.store(S + start + j, value, mask=real)
     tl.store(b + base + i, tl.sum(value, 0))
+
+
+@triton.jit
+def _inverse_factor(A, inverse, between, width, n, BLOCK: tl.constexpr):
+    """A column of L after the other, and what takes it to that of the identity; both stay in registers."""
+    t = tl.program_id(0).to(tl.int64)
+    j = tl.arange(0, BLOCK)
+    row, column = j[:, None], j[None, :]
+    real = (row < n) & (column < n)
+    rest = tl.load(A + t * between + row * width + column, mask=real, other=0.0)
+    one = (row == column).to(rest.dtype)
+    rest = tl.where(real, rest, one)
+    found = one
+    for i in range(BLOCK):
+        below = tl.sum(tl.where(column == i, rest, 0.0), 1)
+        scale = 1.0 / tl.sqrt(tl.sum(tl.where(j == i, below, 0.0), 0))
+        below = tl.where(j > i, below * scale, 0.0)
+        done = tl.sum(tl.where(row == i, found, 0.0), 0) * scale
+        found = tl.where(row == i, done[None, :], found - below[:, None] * done[None, :])
+        rest -= below[:, None] * below[None, :]
+    tl.store(inverse + t * n * n + row * n + column, found, mask=real)
