@@ -12,7 +12,8 @@
 *By label*: one right-hand side per label gives Z, and with it every fold at once. Since dH = Zᵀ (μ dP) Z, the adjoint
 needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case this is made for.
 *By row*: H is symmetric, so one right-hand side per scored point gives its row of H, and as many again the adjoint. It
-is for many labels of which few are scored.
+is for many labels of which few are scored. Where each of these is a fold by itself, one per class is enough for the
+adjoint: what all labels of a class spread, less what the point itself does.
 
 The rows without a label have scores too, for a loss that asks for no true class: one right-hand side per class.
 """
@@ -44,9 +45,10 @@ class Scores:
 def validation_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
     """Scores by whichever form has fewest columns, on a finer system where the first cannot resolve a row."""
     folds = len(np.unique(problem.fold[problem.scored]))
+    scored = int(problem.scored.sum())
     columns = {
         _by_label: len(problem.labelled),
-        _by_row: 2 * int(problem.scored.sum()),
+        _by_row: scored + (problem.n_classes if _are_left_out_alone(problem) else scored),
         _by_fold: 2 * folds * problem.n_classes,
     }
     form = min(columns, key=lambda form: columns[form])
@@ -131,12 +133,25 @@ def _by_row(problem: Problem, propagation: Propagation, system: System) -> Score
     Y = problem.Y
     S = (weight * Z[problem.labelled].T) @ Y
 
+    def factors_of_points_alone(dg_dS: Array) -> tuple[Array, Array]:
+        sources = np.full(len(problem.labelled), propagation.source), (problem.labelled, problem.codes)
+        F = system.solve(sparse.csc_matrix(sources, shape=(n, problem.n_classes))).F
+        own = propagation.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
+        return F @ dg_dS.T.astype(F.dtype, copy=False) - Z * own.astype(Z.dtype, copy=False), Z
+
     def factors(dg_dS: Array) -> tuple[Array, Array]:
         columns = (weight * (dg_dS @ Y.T)).T
         at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
         return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
 
-    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
+    chosen = factors_of_points_alone if _are_left_out_alone(problem) else factors
+    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), chosen)
+
+
+def _are_left_out_alone(problem: Problem) -> bool:
+    """Whether every scored label is the only one of its fold."""
+    _, fold, labels = np.unique(problem.fold, return_inverse=True, return_counts=True)
+    return bool((labels[fold[problem.scored]] == 1).all())
 
 
 def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
