@@ -2,7 +2,7 @@
 
     python bench/kills.py                 # 20 kills of fits of 500×30 made-up points on two loky processes
     python bench/kills.py --kills 5 --jobs 1
-    python bench/kills.py --quick         # 3 kills on small made-up data, in one process
+    python bench/kills.py --quick         # 2 kills on small made-up data, in one process
 
 Every trial kills a new fit once, at a moment drawn evenly over the time that the fit takes, lets another process go on
 from the checkpoint, and compares search_results_, history_, labels and probabilities with those of a fit that was left
@@ -32,7 +32,7 @@ def main() -> None:
     if options.child is not None:
         fit(options)
         return
-    kills = 3 if options.quick else options.kills
+    kills = 2 if options.quick else options.kills
     options.jobs = 1 if options.quick else options.jobs
     print(f"{kills} kills, {options.jobs} processes; {machine()}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", help="not needed: the data are made up")
-    parser.add_argument("--quick", action="store_true", help="small made-up data, three kills")
+    parser.add_argument("--quick", action="store_true", help="small made-up data, two kills")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()
 
