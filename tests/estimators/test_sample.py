@@ -138,9 +138,9 @@ def test_only_rows_that_are_searched_on_are_put_into_the_bases_before_the_search
     X, y = sheets()
     placed, usual = [], Basis.of
     monkeypatch.setattr(Basis, "of", lambda basis, X: placed.append(X.shape[0]) or usual(basis, X))
-    table, problem, *_ = model()._prepared(X, hidden(y))
+    table, *_ = model()._prepared(X, hidden(y))
     assert placed == [240] * len(table.bases)
-    assert len(problem.views) == len(table.bases) > 2
+    assert len(table.searched.views) == len(table.bases) > 2
 
 
 def test_what_is_done_by_less_than_all_rows_is_logged(small_limits, caplog):

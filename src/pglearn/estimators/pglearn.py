@@ -7,7 +7,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -16,34 +16,26 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
-from pglearn.basis import Basis, bases_for
+from pglearn.basis import bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
-from pglearn.engine.choose import announce_neighbours, chosen_neighbours
+from pglearn.engine.choose import announce_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
-from pglearn.estimators.answer import HEARINGS, Answer
-from pglearn.estimators.base import (
-    TableClassifier,
-    about,
-    check_labels_given,
-    check_several_rows,
-    one_column,
-    warn_if_unsolved,
-)
-from pglearn.estimators.members import Member, mean_graph, weights_of
-from pglearn.estimators.opinion import opinion_beside
+from pglearn.estimators.answer import Answer
+from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
+from pglearn.estimators.conclusion import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
 from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
-from pglearn.graph import Edges, Graph, k_nearest, mean_distance
+from pglearn.graph import Edges, k_nearest, mean_distance
 from pglearn.graph.approximate import k_near, sampled_recall, warn_of_recall
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
-from pglearn.problem import Array, Points, Problem, column_medians
+from pglearn.problem import Array, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
@@ -52,12 +44,10 @@ from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers, workers_for
-from pglearn.sparse import is_sparse, parts_of
+from pglearn.sparse import parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
-# Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
-PRECISION_OF_LARGE = 1e-3
 
 # What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
@@ -66,22 +56,6 @@ SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
     "best": lambda result, survivors: result.ranked[:1],
     "ensemble": lambda result, survivors: result.standing[:survivors],
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The rows after scaling, and the bases to look at them in."""
-
-    X: Points
-    scaling: Scaling
-    bases: list[Basis]
-    problem: Problem
-    """Of all rows, in no basis."""
-    is_sampled: bool
-    """Whether the search looks at a part of the rows."""
-
-    def view(self, basis: int) -> Problem:
-        return replace(self.problem, X=self.bases[basis].of_table(self.X))
 
 
 class PGLearnClassifier(TableClassifier):
@@ -327,24 +301,24 @@ class PGLearnClassifier(TableClassifier):
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
-        table, problem, search, task, workers = self._prepared(X, y)
+        table, search, task, workers = self._prepared(X, y)
         search = replace(search, asynchronous=self._is_asynchronous(task))
-        self._announce(table, problem, task.engine)
+        self._announce(table, task.engine)
         with (
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
             _progress(self.verbose) as shown,
         ):
-            with Pool(problem, task, workers) as pool:
+            with Pool(table.searched, task, workers) as pool:
                 interrupt.then = pool.stop
-                told = about(table.X, table.problem) | {"searched": problem.X.shape[0]}
-                names = {"engine": task.engine.name, "neighbors": _neighbours_of(task.engine)}
+                told = about(table.X, table.problem) | {"searched": table.searched.n}
+                names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
             emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
-            self._conclude(table, problem, task, result, [c for c in chosen if c.best is not None], emit)
+            self._conclude(table, task, result, [c for c in chosen if c.best is not None], emit)
         self.engine_ = task.engine.name
-        self.n_searched_ = problem.n
+        self.n_searched_ = table.searched.n
         self.stop_reason_ = result.reason
         warn_of_failures(result.candidates)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
@@ -364,7 +338,7 @@ class PGLearnClassifier(TableClassifier):
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
         answer = self._answer
-        exact = chosen_neighbours(self.neighbors, answer.X.shape[0], _stays_sparse(answer.X, answer.bases)) == "exact"
+        exact = neighbours_among(answer.X, answer.bases, self.neighbors) == "exact"
         view = answer.view(answer.best.basis)
         Z = scaled_points(view, answer.best.a, column_medians(view))
         neighbours = k_nearest(Z, answer.best.k) if exact else k_near(Z, answer.best.k)
@@ -382,7 +356,7 @@ class PGLearnClassifier(TableClassifier):
         """A model written by :meth:`save`: predicts the same."""
         return cls.from_arrays(model_file.read(path))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Table, Problem, Search, Task, Workers]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
         check_labels_given(self, y)
         choice(self.basis, {"both": None, "raw": None, "pca": None}, "basis")
@@ -417,36 +391,32 @@ class PGLearnClassifier(TableClassifier):
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
         bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
         rows = searched_rows(problem, seed)
-        table = Table(X, scaling, bases, problem, rows is not None)
         views = [basis.of_table(X, rows) for basis in bases]
-        problem = problem if rows is None else problem.among(rows)
-        problem = replace(problem, X=views[0], others=tuple(views[1:]))
+        searched = problem if rows is None else problem.among(rows)
+        searched = replace(searched, X=views[0], others=tuple(views[1:]))
         spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
-        yardstick = Yardstick.of(loss, problem.scored_codes, problem.n_classes)
+        yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
         # The best of many is what it is by its loss alone; an ensemble would rather have members that do not over-fit.
-        descent = Descent(yardstick, labels=len(problem.scored_codes) if self.selection == "ensemble" else None)
+        descent = Descent(yardstick, labels=len(searched.scored_codes) if self.selection == "ensemble" else None)
         on_workers = self.executor is not None or self.asynchronous
         name = "cpu" if self.engine == "auto" and on_workers else self.engine
         engine = chosen_engine(
-            name, loss, propagation, problem, search.evaluations, self.device_memory, neighbors=self.neighbors
+            name, loss, propagation, searched, search.evaluations, self.device_memory, neighbors=self.neighbors
         )
         if engine.together is None:
             workers = Here()
-        return table, problem, search, Task(engine, descent), workers
+        return Table(X, scaling, bases, problem, searched), search, Task(engine, descent), workers
 
-    def _announce(self, table: Table, problem: Problem, searched: Engine) -> None:
+    def _announce(self, table: Table, searched: Engine) -> None:
         """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
         if table.is_sampled:
             logging.getLogger("pglearn").info(
-                "The search looks at %d of %d rows; all of them are labelled.", problem.n, table.problem.n
+                "The search looks at %d of %d rows; all of them are labelled.", table.searched.n, table.problem.n
             )
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
-            announce_neighbours(self.neighbors, self._neighbours_of_the_answer(table), table.problem.n)
-
-    def _neighbours_of_the_answer(self, table: Table) -> str:
-        return chosen_neighbours(self.neighbors, table.X.shape[0], _stays_sparse(table.X, table.bases))
+            announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
@@ -474,71 +444,19 @@ class PGLearnClassifier(TableClassifier):
         chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
         return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
 
-    def _engine_of_the_answer(self, table: Table, problem: Problem, searched: Engine) -> Engine:
-        """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
-        neighbours = self._neighbours_of_the_answer(table)
-        propagation = LGC(self.alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(self.alpha)
-        if isinstance(searched, CPUEngine):
-            return replace(searched, propagation=propagation, neighbours=neighbours)
-        if table.is_sampled:
-            return CPUEngine(searched.loss, propagation, neighbours)
-        return chosen_engine("torch", searched.loss, propagation, problem, 0, self.device_memory)
-
-    def _conclude(
-        self,
-        table: Table,
-        problem: Problem,
-        task: Task,
-        result: SearchResult,
-        chosen: list[Candidate],
-        emit: Stream,
-    ) -> None:
-        engine = self._engine_of_the_answer(table, problem, task.engine)
-        weights, doubt = weights_of(chosen, task.descent.yardstick)
-        beside = None
-        if self.selection == "ensemble":
-            accuracy = float(np.average([c.accuracy for c in chosen], weights=weights))
-            beside = opinion_beside(table.X, table.bases, table.problem.Y, doubt, accuracy)
-        prior = checked_prior(self.class_prior, problem.classes)
-        may_hear = len(chosen) > 1 and prior is not None
-        total = (2 + HEARINGS * may_hear) * len(chosen)
-        emit("answer_started", members=[c.id for c in chosen], neighbors=_neighbours_of(engine), total=total)
-        graphs = [self._graph_of_member(engine, table, problem, candidate, emit) for candidate in chosen]
-
-        def answer(beliefs: Array | None = None) -> Answer:
-            solutions = []
-            for graph in graphs:
-                solutions.append(engine.propagate(table.problem, graph, beliefs))
-                emit("member_solved")
-            warn_if_unsolved(solutions)
-            members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-            return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, beside)
-
-        first = answer()
-        shares = first.shares_to_reach(prior)
-        found = first = first.with_shares(shares)
-        if may_hear and shares is not None:
-            for _ in range(HEARINGS):
-                found = answer(found.beliefs).as_sure_as(first).with_shares(shares)
-        self._publish(found)
-        emit("answer_ended")
-        most = int(weights.argmax())
-        joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())
-        self.graph_ = mean_graph([graph.W for graph in joined[0]], joined[1])
-        self.neighbors_ = _neighbours_of(engine)
-        self.search_results_ = search_results(result.candidates, chosen, weights, self.bases_, float(self.budget))
+    def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
+        engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
+        prior = checked_prior(self.class_prior, table.problem.classes)
+        is_ensemble = self.selection == "ensemble"
+        conclusion = concluded(
+            table, engine, chosen, task.descent.yardstick, prior, emit, hears_a_regression=is_ensemble
+        )
+        self._publish(conclusion.answer)
+        self.graph_ = conclusion.graph
+        self.neighbors_ = neighbours_of(engine)
+        budget = float(self.budget)
+        self.search_results_ = search_results(result.candidates, chosen, conclusion.weights, self.bases_, budget)
         self.history_ = history(result.candidates)
-
-    @staticmethod
-    def _graph_of_member(engine: Engine, table: Table, problem: Problem, chosen: Candidate, emit: Stream) -> Graph:
-        """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
-        if not isinstance(engine, CPUEngine):
-            return engine.graph(problem, chosen.answer)
-        view = table.view(chosen.basis) if table.is_sampled else problem.views[chosen.basis]
-        graph, found = engine.found(view, chosen.answer)
-        chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
-        emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
-        return graph
 
     def _publish(self, answer: Answer) -> None:
         super()._publish(answer)
@@ -575,11 +493,6 @@ class PGLearnClassifier(TableClassifier):
         return model
 
 
-def _stays_sparse(X: Points, bases: list[Basis]) -> bool:
-    """Whether there are sparse rows among the coordinates, whose neighbours are always found exactly."""
-    return is_sparse(X) and any(basis.axes is None for basis in bases)
-
-
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic))
@@ -589,10 +502,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _neighbours_of(engine: Engine) -> str:
-    return engine.neighbours if isinstance(engine, CPUEngine) else "exact"
 
 
 def _progress(verbose: int) -> Any:
