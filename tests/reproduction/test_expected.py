@@ -12,6 +12,27 @@ from pglearn.reproduction.rows import Cell
 
 CELL = Cell("PG-learn", "tiny", 10, 0, "none", Budget(32, 8))
 
+SLOW_AT_FIRST = """
+import time
+from pathlib import Path
+
+import numpy as np
+
+BEEN_HERE = Path(__file__).with_name("been here")
+
+
+class Slow:
+    def fit(self, X, y):
+        if not BEEN_HERE.exists():
+            time.sleep(0.5)
+        BEEN_HERE.touch()
+        self.transduction_ = np.where(y == -1, 0, y)
+        return self
+
+
+METHODS = {"slow at first": lambda budget, seed: Slow()}
+"""
+
 
 def at(seconds, **changes):
     return Timing(replace(CELL, **changes), seconds)
@@ -53,6 +74,15 @@ def test_a_long_run_is_calibrated_by_two_short_fits(data):
     timings = calibrated([CELL, replace(CELL, split=1)], [], {"tiny": data}, [])
     assert [timing.cell.budget for timing in timings] == list(CALIBRATION)
     assert expected_seconds(CELL, timings) > 0
+
+
+def test_what_only_the_first_fit_takes_is_not_expected_of_the_others(data, tmp_path):
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW_AT_FIRST)
+    cells = [replace(CELL, method="slow at first", data=name) for name in ("tiny", "too")]
+    timings = calibrated(cells, [], {"tiny": data, "too": data}, [file])
+    assert [timing.cell.data for timing in timings] == ["tiny", "tiny", "too", "too"]
+    assert max(timing.seconds for timing in timings) < 0.4
 
 
 def test_a_short_run_and_a_known_one_are_not(data):

@@ -53,13 +53,20 @@ def expected_seconds(cell: Cell, timings: Iterable[Timing]) -> float | None:
 def calibrated(
     cells: Sequence[Cell], timings: Sequence[Timing], data: Mapping[str, Benchmark], files: Sequence[Path]
 ) -> list[Timing]:
-    """The timings, and two short fits of every kind that has none and is long enough to be worth them."""
+    """The timings, and two short fits of every kind that has none and is long enough to be worth them.
+
+    The first fit of a method is made once more: what it loads and compiles no other does.
+    """
     found = list(timings)
+    warm = set()
     for cell in _one_of_each_kind(cells):
         long = cell.budget.unit_seconds is None and _steps(cell.budget) >= WORTH_CALIBRATING
         if long and expected_seconds(cell, found) is None:
             short = [replace(cell, budget=replace(budget, unit_steps=1)) for budget in CALIBRATION]
-            found += [Timing(cell, outcome.seconds) for cell, outcome in outcomes(short, data, files, jobs=1)]
+            warm_up = [] if cell.method in warm else short[:1]
+            warm.add(cell.method)
+            timed = list(outcomes([*warm_up, *short], data, files, jobs=1))[len(warm_up) :]
+            found += [Timing(cell, outcome.seconds) for cell, outcome in timed]
     return found
 
 
