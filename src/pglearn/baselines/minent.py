@@ -4,8 +4,10 @@ H = −(1/u) ΣΣ f log f over the unlabelled rows of the smoothed harmonic solu
 gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε) is drawn, σ log-uniformly. H has a useless
 minimum at σ → 0, where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
 
-Rows are labelled, and labels judged, after class-mass normalisation by the unlabelled rows, as in Zhu et al.: without
-it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself.
+Rows are labelled, and labels judged, after class-mass normalisation by the unlabelled rows, after Zhu et al.: without
+it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself. Zhu et
+al. then weigh the classes by their shares. Here they are all made equal: shares of a handful of labels are worse than
+none (of three splits and 40 steps, UMIST .732 against .759, USPS .852 against .885, Yale the same).
 
 Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
 `k_range=(n, n)` joins all pairs. The docstring of `pglearn.MinEntClassifier` has what was measured.
