@@ -27,6 +27,7 @@ from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed
+from pglearn.engine.torch.precision import float32_products
 from pglearn.graph import neighbours
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -208,6 +209,75 @@ def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
     TorchEngine(Log(), LGC(), device="cuda:1", memory=1 << 30).value_and_gradient(problem_of(), population(2))
     assert seen == [[torch.device("cuda:1")]]
     assert current == []
+
+
+@pytest.fixture
+def products():
+    """Sets how many bits torch's products of float32 matrices keep, for a test."""
+    before = torch.get_float32_matmul_precision()
+    yield torch.set_float32_matmul_precision
+    torch.set_float32_matmul_precision(before)
+
+
+def broken_off(*arguments):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked, form, products, monkeypatch):
+    seen, part = [], dense if form == "dense" else module.sparse
+
+    def evaluated(*arguments, original=part.evaluated):
+        seen.append(torch.get_float32_matmul_precision())
+        return original(*arguments)
+
+    monkeypatch.setattr(part, "evaluated", evaluated)
+    products(asked)
+    engine = TorchEngine(Log(), LGC(), device="cpu")
+    engine.value_and_gradient(problem_of(), population(1))
+    assert seen == ["highest"]
+    assert torch.get_float32_matmul_precision() == asked
+    monkeypatch.setattr(part, "evaluated", broken_off)
+    with pytest.raises(ZeroDivisionError):
+        TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem_of(), population(1))
+    assert torch.get_float32_matmul_precision() == asked
+
+
+@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+def test_tensor_cores_are_asked_for_and_what_was_asked_before_is_put_back(asked, products):
+    products(asked)
+    with float32_products("highest"):
+        with float32_products("high"):
+            assert torch.get_float32_matmul_precision() == "high"
+        assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.get_float32_matmul_precision() == asked
+
+
+@pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has the one setting only")
+def test_a_setting_of_one_library_is_put_back_too():
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    try:
+        matmul.fp32_precision = "tf32"
+        with float32_products("highest"):
+            assert matmul.fp32_precision == "ieee"
+        assert matmul.fp32_precision == "tf32"
+    finally:
+        matmul.fp32_precision = before
+
+
+@needs_cuda
+@pytest.mark.parametrize("asked", ["medium", "high"])
+def test_what_was_asked_of_torch_changes_no_bit(asked, form, products):
+    problem, configurations = problem_of(), population(8)
+    products("highest")
+    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    products(asked)
+    engine = TorchEngine(Log(), LGC())
+    for found in (engine.value_and_gradient(problem, configurations) for _ in range(2)):  # recorded, and replayed
+        assert [e.loss for e in found] == [e.loss for e in expected]
+        np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
+    assert torch.get_float32_matmul_precision() == asked
 
 
 @pytest.fixture

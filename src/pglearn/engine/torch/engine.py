@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -19,6 +19,7 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
+from pglearn.engine.torch.precision import float32_products
 from pglearn.engine.torch.replay import Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
@@ -105,9 +106,15 @@ class TorchEngine:
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
 
-    def _at_work(self) -> AbstractContextManager[object]:
-        """Its device as the current one: recordings and kernels go there, wherever their arguments are."""
-        return torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Its device as the current one: recordings and kernels go there, wherever their arguments are.
+
+        Products keep all bits of their factors: what is recorded otherwise is replayed so.
+        """
+        device = torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+        with device, float32_products("highest"):
+            yield
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The graph that `value_and_gradient` weighs, found in the precision of the points.
