@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,28 @@ def test_many_labels_of_which_few_are_scored(form):
     for one, other in zip(found, expected, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-4)
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "two together"])
+def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    widths = []
+
+    def solved(P, lgc, B, original=module.sparse.solved):
+        widths.append(B.shape[1])
+        return original(P, lgc, B)
+
+    monkeypatch.setattr(module.sparse, "solved", solved)
+    problem, (configuration, *_) = Problem.of(points(450, 6), partly_labelled(450, 430)), population(1)
+    if not alone:
+        first, second = problem.fold[problem.scored][:2]
+        problem = replace(problem, fold=np.where(problem.fold == second, first, problem.fold))
+    (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, [configuration])
+    (found,) = TorchEngine(Log(), LGC(), device="cpu", dtype="float64").value_and_gradient(problem, [configuration])
+    scored = int(problem.scored.sum())
+    assert widths == [scored, problem.n_classes if alone else scored]
+    assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+    np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=1e-6 * np.abs(expected.dg_da).max())
 
 
 @pytest.mark.parametrize("loss", LABEL_LOSSES)
