@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import contextmanager
 from dataclasses import replace
@@ -355,15 +356,49 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_neighbours_are_searched_anew_as_often_as_asked(monkeypatch):
+@pytest.fixture
+def searches(monkeypatch):
+    """The k of every search for neighbours, with sparse graphs."""
+    found = []
+
+    def k_nearest_heard(Z, k, memory):
+        found.append(k)
+        return k_nearest(Z, k, memory)
+
     monkeypatch.setattr(module, "DENSE_LIMIT", 1)
-    searches = []
-    monkeypatch.setattr(module, "k_nearest", lambda *arguments: searches.append(1) or k_nearest(*arguments))
+    monkeypatch.setattr(module, "k_nearest", k_nearest_heard)
+    return found
+
+
+def test_neighbours_are_searched_anew_as_often_as_asked(searches):
     problem, a = problem_of(), np.full(6, 0.3)
     engine = TorchEngine(Log(), LGC(), refresh=3)
     for step in range(7):
         engine.value_and_gradient(problem, [Configuration(5, a * (1 + 0.01 * step), owner=0)])
     assert len(searches) == 3
+
+
+def test_a_candidate_s_edges_are_those_of_its_own_problem_and_k(searches):
+    problems, a = (problem_of(150), problem_of(170)), np.full(6, 0.3)
+    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
+    for problem, k in [(problems[0], 5), (problems[1], 5), (problems[0], 5), (problems[1], 7), (problems[1], 7)]:
+        configuration = [Configuration(k, a, owner=0)]
+        (found,) = engine.value_and_gradient(problem, configuration)
+        (expected,) = TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem, configuration)
+        assert found.loss == expected.loss
+        np.testing.assert_array_equal(found.dg_da, expected.dg_da)
+    assert searches == [5, 5, 5, 5, 5, 7, 7, 7], "the second engine searches each time, the first where it must"
+
+
+def test_the_edges_of_candidates_that_have_ended_and_of_problems_that_are_gone_are_dropped(searches):
+    problem, a = problem_of(), np.full(6, 0.3)
+    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
+    for owners in [(0, 1, 2), (1,), (0, 1)]:
+        engine.value_and_gradient(problem, [Configuration(5, a, owner=owner) for owner in owners])
+    assert len(searches) == 3 + 0 + 1
+    del problem
+    gc.collect()
+    assert len(engine._kept) == 0
 
 
 @needs_cuda

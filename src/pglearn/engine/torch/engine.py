@@ -6,7 +6,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -55,6 +55,15 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """Edges of a candidate between its neighbours, and how many evaluations have weighed them."""
+
+    k: int
+    edges: sparse.DeviceEdges
+    uses: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class TorchEngine:
     """A population at a time, on CUDA where there is a device and on the CPU otherwise.
 
@@ -80,7 +89,7 @@ class TorchEngine:
     dtype: str = "float32"
     memory: int | None = None
     refresh: int = 1
-    _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
+    _kept: WeakKeyDictionary[Placed, dict[int, Kept]] = field(default_factory=WeakKeyDictionary, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
     _limit: Limit = field(default_factory=Limit, repr=False)
@@ -140,6 +149,7 @@ class TorchEngine:
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        self._forget_all_but({configuration.owner for configuration in configurations})
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
@@ -151,7 +161,6 @@ class TorchEngine:
 
     def _placed_on_device(self, view: Problem) -> Placed:
         if view not in self._placed:
-            self._kept.clear()
             self._placed[view] = Placed.on(self.where, view, DTYPES[self.dtype])
         return self._placed[view]
 
@@ -197,21 +206,29 @@ class TorchEngine:
         # Where all points are infinitely far, the columns that pad a block of neighbours are as near as any.
         if not bool(Z.square().sum(1).isfinite().all()):
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
-        edges = self._edges(Z, configuration, memory // 2)
+        edges = self._edges(placed, Z, configuration, memory // 2)
         block = memory // (8 * Z.element_size())
         graph = sparse.DeviceGraph.weighted(Z, edges, block)
         del Z
         g, accuracy, dg_da = sparse.evaluated(placed, graph, self.loss, self.propagation, block)
         return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
 
-    def _edges(self, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
-        owner = configuration.owner
-        uses, edges = self._kept.pop(owner, (self.refresh, None)) if owner is not None else (self.refresh, None)
-        if edges is None or uses >= self.refresh:
-            uses, edges = 0, sparse.DeviceEdges.between_neighbours(k_nearest(Z, configuration.k, memory))
+    def _edges(self, placed: Placed, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
+        owner, k = configuration.owner, configuration.k
+        of_candidates = self._kept.setdefault(placed, {})
+        kept = None if owner is None else of_candidates.pop(owner, None)
+        if kept is None or kept.k != k or kept.uses >= self.refresh:
+            del kept  # not beside the new ones
+            kept = Kept(k, sparse.DeviceEdges.between_neighbours(k_nearest(Z, k, memory)))
         if owner is not None and self.refresh > 1:
-            self._kept[owner] = (uses + 1, edges)
-        return edges
+            of_candidates[owner] = replace(kept, uses=kept.uses + 1)
+        return kept.edges
+
+    def _forget_all_but(self, owners: set[int | None]) -> None:
+        """Candidates that have ended leave no edges on the device."""
+        for of_candidates in self._kept.values():
+            for owner in of_candidates.keys() - owners:
+                del of_candidates[owner]
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
