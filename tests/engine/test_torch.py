@@ -6,6 +6,7 @@ import gc
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -136,26 +137,131 @@ def test_what_is_recorded_fits_and_has_few_sizes():
         assert len(set(full)) <= max(1, most / 8)
 
 
+class OnHost:
+    """A recording that is none, with a pool of its own where it is given none to share."""
+
+    def __init__(self, step, a, k, pool):
+        self.step, self.size, self.pool = step, len(a), pool or object()
+
+    def __call__(self, a, k):
+        assert len(a) == len(k) == self.size
+        return self.step(a, k)
+
+
 @pytest.mark.parametrize(("most", "taken"), [(1, [1] * 11), (3, [2] * 6), (9, [8, 8]), (12, [8, 8]), (100, [16])])
 def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
     sizes = []
 
-    class OnHost:
-        pool = None
-
-        def __init__(self, step, a, k, pool):
-            self.step, self.size = step, len(a)
-
+    class Counted(OnHost):
         def __call__(self, a, k):
-            assert len(a) == len(k) == self.size
             sizes.append(len(a))
-            return self.step(a, k)
+            return super().__call__(a, k)
 
-    monkeypatch.setattr(replay, "Recorded", OnHost)
+    monkeypatch.setattr(replay, "Recorded", Counted)
     a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
-    found = replay.Replayed(lambda a, k: a * k[:, None])(a, k, most)
+    found = replay.Replayed(lambda a, k: a * k[:, None], WeakSet())(a, k, most)
     torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
     assert sizes == taken
+
+
+def in_three_bases(n):
+    X = points(n, 6)
+    return replace(problem_of(n), others=(2 * X[:, ::-1], X[:, :5]))
+
+
+def in_basis(basis, configurations):
+    return [replace(configuration, basis=basis) for configuration in configurations]
+
+
+def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
+    monkeypatch.setattr(replay, "Recorded", OnHost)
+    monkeypatch.setattr(dense, "is_fused", lambda X: True)
+    monkeypatch.setattr(dense, "_row_operations", lambda X: eager)
+    problem, engine = in_three_bases(150), TorchEngine(Log(), LGC(), device="cpu")
+    for size in (5, 12):
+        for basis, d in enumerate((6, 6, 5)):
+            engine.value_and_gradient(problem, in_basis(basis, population(size, d)))
+    pools = {recording.pool for recording in engine._recorded}
+    assert (len(engine._recorded), len(pools)) == (6, 1)
+    del problem
+    gc.collect()
+    assert len(engine._recorded) == 0
+    problem = problem_of()
+    engine.value_and_gradient(problem, population(5))
+    assert pools.isdisjoint(recording.pool for recording in engine._recorded)
+
+
+def idle_memory():
+    """What torch holds on the device and nothing but a recording uses."""
+    gc.collect()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    return torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+
+
+@needs_cuda
+def test_all_bases_hold_the_memory_of_one():
+    problem = in_three_bases(2000)
+    populations = [in_basis(basis, population(16, d)) for basis, d in enumerate((6, 6, 5))]
+    alone = [TorchEngine(Log(), LGC(), memory=1 << 33).value_and_gradient(problem, each) for each in populations]
+    before = idle_memory()
+    engine = TorchEngine(Log(), LGC(), memory=1 << 33)
+    engine.value_and_gradient(problem, populations[0])
+    of_one = idle_memory() - before
+    assert of_one > 16 * 2 * 4 * 2000**2, "at least two n × n arrays of every candidate"
+    for each in populations[1:]:
+        engine.value_and_gradient(problem, each)
+    assert idle_memory() - before < 1.5 * of_one
+    assert len({recording.pool for recording in engine._recorded}) == 1
+    for each, expected in zip(populations, alone, strict=True):  # replayed, with memory that others have written to
+        found = engine.value_and_gradient(problem, each)
+        assert [e.loss for e in found] == [e.loss for e in expected]
+        np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
+
+
+@needs_cuda
+def test_recordings_of_a_problem_that_is_gone_leave_room_for_others():
+    before, configurations = idle_memory(), population(16)
+    engine = TorchEngine(Log(), LGC(), memory=1 << 33)
+    for _ in range(3):
+        problem = problem_of(2000)
+        found = engine.value_and_gradient(problem, configurations)
+        assert np.isfinite([e.loss for e in found]).all()
+        of_one = idle_memory() - before
+        assert 16 * 2 * 4 * 2000**2 < of_one < 16 * 6 * 4 * 2000**2
+        del problem
+        gc.collect()
+
+
+@needs_cuda
+def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeypatch):
+    problem = in_three_bases(2000)
+    first, last = in_basis(0, population(16)), in_basis(2, population(16, 5))
+    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, [*first, *last])
+    evaluated, refused, left = dense.evaluated, [], []
+
+    def hungry(placed, a, k, loss, propagation):
+        capturing = torch.cuda.is_current_stream_capturing()
+        if refused and not left:
+            assert not capturing
+            left.append(idle_memory())
+        if placed.X.shape[1] == 5 and len(a) > 8 and capturing:
+            refused.append(len(a))
+            torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+        return evaluated(placed, a, k, loss, propagation)
+
+    monkeypatch.setattr(dense, "evaluated", hungry)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    before = idle_memory()
+    engine = TorchEngine(Log(), LGC(), memory=16 << 26)
+    engine.value_and_gradient(problem, first)
+    of_one = idle_memory() - before
+    with pytest.warns(UserWarning, match="ran out of memory: going on with 0.5 GiB"):
+        engine.value_and_gradient(problem, last)
+    assert refused == [16]
+    assert left[0] - before < of_one / 2
+    found = engine.value_and_gradient(problem, [*first, *last])
+    assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
 def test_the_same_population_twice_is_the_same_to_the_last_bit(form):

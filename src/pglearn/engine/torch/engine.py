@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.engine.torch.precision import float32_products
-from pglearn.engine.torch.replay import Replayed, in_parts
+from pglearn.engine.torch.replay import Recorded, Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
@@ -76,8 +76,9 @@ class TorchEngine:
     dtype : {"float32", "float64"}
         Precision of products and solves.
     memory : int, optional
-        Bytes of the device for working arrays; by default 60 % of what is free. Where the device runs out of memory
-        nevertheless, the engine warns once and stays with the half, quarter, … that was enough.
+        Bytes of the device for working arrays; by default 60 % of what is free. With more than a few thousand points
+        it is for blocks of neighbours and edges alone (docs/gpu.md). Where the device runs out of memory nevertheless,
+        the engine warns once and stays with the half, quarter, … that was enough.
     refresh : int
         With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
         only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
@@ -92,6 +93,7 @@ class TorchEngine:
     _kept: WeakKeyDictionary[Placed, dict[int, Kept]] = field(default_factory=WeakKeyDictionary, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
+    _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
     _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
@@ -198,7 +200,7 @@ class TorchEngine:
             return in_parts(there_and_back, a, k, most)
 
         placed.prepare()
-        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else eager
+        self._steps[placed] = Replayed(on_device, self._recorded) if dense.is_fused(placed.X) else eager
         return self._steps[placed]
 
     def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
@@ -254,6 +256,7 @@ class TorchEngine:
         return result
 
     def _free_memory(self) -> int:
+        """A share of what nobody holds, and of what torch holds for nobody, as for recordings, which share it."""
         if self.where.type != "cuda":
             return CPU_MEMORY
         free, _ = torch.cuda.mem_get_info(self.where)

@@ -143,7 +143,7 @@ def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
         B[placed.labelled] = lgc.source * Y
         F, _ = solved(graph.P, lgc, B)
         own = lgc.source * (dg_dS * Y[placed.scored]).sum(1)
-        return F @ dg_dS.T - Z * own, Z
+        return (F @ dg_dS.T).addcmul_(Z, own, value=-1), Z
 
     def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
         B = torch.zeros_like(Z)
