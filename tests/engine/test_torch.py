@@ -33,6 +33,7 @@ from pglearn.engine.torch.placed import Placed
 from pglearn.engine.torch.precision import float32_products
 from pglearn.graph import neighbours
 
+pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API settings")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 
 

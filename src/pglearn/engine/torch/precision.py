@@ -18,7 +18,8 @@ from pglearn.engine.torch.placed import Tensor
 @contextmanager
 def float32_products(precision: str) -> Iterator[None]:
     """All bits ("highest") or the ten that tensor cores read ("high"), within the block."""
-    before, of_libraries = _matmul_precision(), [(library, library.fp32_precision) for library in _libraries()]
+    before = _matmul_precision()
+    of_libraries = [(library, library.fp32_precision) for library in _libraries()]
     _set_matmul_precision(precision)
     try:
         yield
@@ -30,15 +31,23 @@ def float32_products(precision: str) -> Iterator[None]:
 
 def _matmul_precision() -> str:
     try:
-        return str(torch.get_float32_matmul_precision())
+        with _no_word_of_newer_settings():
+            return str(torch.get_float32_matmul_precision())
     except RuntimeError:  # a library was told otherwise by itself, and then torch does not say
         return "highest"
 
 
 def _set_matmul_precision(precision: str) -> None:
-    with warnings.catch_warnings():  # of torch 2.9, which prefers the settings of single libraries
-        warnings.filterwarnings("ignore", "Please use the new API settings")
+    with _no_word_of_newer_settings():
         torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def _no_word_of_newer_settings() -> Iterator[None]:
+    """Some versions from torch 2.9 on warn that they prefer the settings of single libraries."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Please use the new API settings")
+        yield
 
 
 def _libraries() -> list[Tensor]:
