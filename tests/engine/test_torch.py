@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import contextmanager
+from dataclasses import replace
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -27,8 +30,10 @@ from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed
+from pglearn.engine.torch.precision import float32_products
 from pglearn.graph import neighbours
 
+pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API settings")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 
 
@@ -60,6 +65,28 @@ def test_many_labels_of_which_few_are_scored(form):
     for one, other in zip(found, expected, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-4)
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "two together"])
+def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    widths = []
+
+    def solved(P, lgc, B, original=module.sparse.solved):
+        widths.append(B.shape[1])
+        return original(P, lgc, B)
+
+    monkeypatch.setattr(module.sparse, "solved", solved)
+    problem, (configuration, *_) = Problem.of(points(450, 6), partly_labelled(450, 430)), population(1)
+    if not alone:
+        first, second = problem.fold[problem.scored][:2]
+        problem = replace(problem, fold=np.where(problem.fold == second, first, problem.fold))
+    (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, [configuration])
+    (found,) = TorchEngine(Log(), LGC(), device="cpu", dtype="float64").value_and_gradient(problem, [configuration])
+    scored = int(problem.scored.sum())
+    assert widths == [scored, problem.n_classes if alone else scored]
+    assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+    np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=1e-6 * np.abs(expected.dg_da).max())
 
 
 @pytest.mark.parametrize("loss", LABEL_LOSSES)
@@ -111,26 +138,131 @@ def test_what_is_recorded_fits_and_has_few_sizes():
         assert len(set(full)) <= max(1, most / 8)
 
 
+class OnHost:
+    """A recording that is none, with a pool of its own where it is given none to share."""
+
+    def __init__(self, step, a, k, pool):
+        self.step, self.size, self.pool = step, len(a), pool or object()
+
+    def __call__(self, a, k):
+        assert len(a) == len(k) == self.size
+        return self.step(a, k)
+
+
 @pytest.mark.parametrize(("most", "taken"), [(1, [1] * 11), (3, [2] * 6), (9, [8, 8]), (12, [8, 8]), (100, [16])])
 def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
     sizes = []
 
-    class OnHost:
-        pool = None
-
-        def __init__(self, step, a, k, pool):
-            self.step, self.size = step, len(a)
-
+    class Counted(OnHost):
         def __call__(self, a, k):
-            assert len(a) == len(k) == self.size
             sizes.append(len(a))
-            return self.step(a, k)
+            return super().__call__(a, k)
 
-    monkeypatch.setattr(replay, "Recorded", OnHost)
+    monkeypatch.setattr(replay, "Recorded", Counted)
     a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
-    found = replay.Replayed(lambda a, k: a * k[:, None])(a, k, most)
+    found = replay.Replayed(lambda a, k: a * k[:, None], WeakSet())(a, k, most)
     torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
     assert sizes == taken
+
+
+def in_three_bases(n):
+    X = points(n, 6)
+    return replace(problem_of(n), others=(2 * X[:, ::-1], X[:, :5]))
+
+
+def in_basis(basis, configurations):
+    return [replace(configuration, basis=basis) for configuration in configurations]
+
+
+def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
+    monkeypatch.setattr(replay, "Recorded", OnHost)
+    monkeypatch.setattr(dense, "is_fused", lambda X: True)
+    monkeypatch.setattr(dense, "_row_operations", lambda X: eager)
+    problem, engine = in_three_bases(150), TorchEngine(Log(), LGC(), device="cpu")
+    for size in (5, 12):
+        for basis, d in enumerate((6, 6, 5)):
+            engine.value_and_gradient(problem, in_basis(basis, population(size, d)))
+    pools = {recording.pool for recording in engine._recorded}
+    assert (len(engine._recorded), len(pools)) == (6, 1)
+    del problem
+    gc.collect()
+    assert len(engine._recorded) == 0
+    problem = problem_of()
+    engine.value_and_gradient(problem, population(5))
+    assert pools.isdisjoint(recording.pool for recording in engine._recorded)
+
+
+def idle_memory():
+    """What torch holds on the device and nothing but a recording uses."""
+    gc.collect()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    return torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+
+
+@needs_cuda
+def test_all_bases_hold_the_memory_of_one():
+    problem = in_three_bases(2000)
+    populations = [in_basis(basis, population(16, d)) for basis, d in enumerate((6, 6, 5))]
+    alone = [TorchEngine(Log(), LGC(), memory=1 << 33).value_and_gradient(problem, each) for each in populations]
+    before = idle_memory()
+    engine = TorchEngine(Log(), LGC(), memory=1 << 33)
+    engine.value_and_gradient(problem, populations[0])
+    of_one = idle_memory() - before
+    assert of_one > 16 * 2 * 4 * 2000**2, "at least two n × n arrays of every candidate"
+    for each in populations[1:]:
+        engine.value_and_gradient(problem, each)
+    assert idle_memory() - before < 1.5 * of_one
+    assert len({recording.pool for recording in engine._recorded}) == 1
+    for each, expected in zip(populations, alone, strict=True):  # replayed, with memory that others have written to
+        found = engine.value_and_gradient(problem, each)
+        assert [e.loss for e in found] == [e.loss for e in expected]
+        np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
+
+
+@needs_cuda
+def test_recordings_of_a_problem_that_is_gone_leave_room_for_others():
+    before, configurations = idle_memory(), population(16)
+    engine = TorchEngine(Log(), LGC(), memory=1 << 33)
+    for _ in range(3):
+        problem = problem_of(2000)
+        found = engine.value_and_gradient(problem, configurations)
+        assert np.isfinite([e.loss for e in found]).all()
+        of_one = idle_memory() - before
+        assert 16 * 2 * 4 * 2000**2 < of_one < 16 * 6 * 4 * 2000**2
+        del problem
+        gc.collect()
+
+
+@needs_cuda
+def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeypatch):
+    problem = in_three_bases(2000)
+    first, last = in_basis(0, population(16)), in_basis(2, population(16, 5))
+    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, [*first, *last])
+    evaluated, refused, left = dense.evaluated, [], []
+
+    def hungry(placed, a, k, loss, propagation):
+        capturing = torch.cuda.is_current_stream_capturing()
+        if refused and not left:
+            assert not capturing
+            left.append(idle_memory())
+        if placed.X.shape[1] == 5 and len(a) > 8 and capturing:
+            refused.append(len(a))
+            torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+        return evaluated(placed, a, k, loss, propagation)
+
+    monkeypatch.setattr(dense, "evaluated", hungry)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    before = idle_memory()
+    engine = TorchEngine(Log(), LGC(), memory=16 << 26)
+    engine.value_and_gradient(problem, first)
+    of_one = idle_memory() - before
+    with pytest.warns(UserWarning, match="ran out of memory: going on with 0.5 GiB"):
+        engine.value_and_gradient(problem, last)
+    assert refused == [16]
+    assert left[0] - before < of_one / 2
+    found = engine.value_and_gradient(problem, [*first, *last])
+    assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
 def test_the_same_population_twice_is_the_same_to_the_last_bit(form):
@@ -211,6 +343,75 @@ def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
 
 
 @pytest.fixture
+def products():
+    """Sets how many bits torch's products of float32 matrices keep, for a test."""
+    before = torch.get_float32_matmul_precision()
+    yield torch.set_float32_matmul_precision
+    torch.set_float32_matmul_precision(before)
+
+
+def broken_off(*arguments):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked, form, products, monkeypatch):
+    seen, part = [], dense if form == "dense" else module.sparse
+
+    def evaluated(*arguments, original=part.evaluated):
+        seen.append(torch.get_float32_matmul_precision())
+        return original(*arguments)
+
+    monkeypatch.setattr(part, "evaluated", evaluated)
+    products(asked)
+    engine = TorchEngine(Log(), LGC(), device="cpu")
+    engine.value_and_gradient(problem_of(), population(1))
+    assert seen == ["highest"]
+    assert torch.get_float32_matmul_precision() == asked
+    monkeypatch.setattr(part, "evaluated", broken_off)
+    with pytest.raises(ZeroDivisionError):
+        TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem_of(), population(1))
+    assert torch.get_float32_matmul_precision() == asked
+
+
+@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+def test_tensor_cores_are_asked_for_and_what_was_asked_before_is_put_back(asked, products):
+    products(asked)
+    with float32_products("highest"):
+        with float32_products("high"):
+            assert torch.get_float32_matmul_precision() == "high"
+        assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.get_float32_matmul_precision() == asked
+
+
+@pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has the one setting only")
+def test_a_setting_of_one_library_is_put_back_too():
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    try:
+        matmul.fp32_precision = "tf32"
+        with float32_products("highest"):
+            assert matmul.fp32_precision == "ieee"
+        assert matmul.fp32_precision == "tf32"
+    finally:
+        matmul.fp32_precision = before
+
+
+@needs_cuda
+@pytest.mark.parametrize("asked", ["medium", "high"])
+def test_what_was_asked_of_torch_changes_no_bit(asked, form, products):
+    problem, configurations = problem_of(), population(8)
+    products("highest")
+    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    products(asked)
+    engine = TorchEngine(Log(), LGC())
+    for found in (engine.value_and_gradient(problem, configurations) for _ in range(2)):  # recorded, and replayed
+        assert [e.loss for e in found] == [e.loss for e in expected]
+        np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
+    assert torch.get_float32_matmul_precision() == asked
+
+
+@pytest.fixture
 def nearly_full_device():
     """A CUDA device with 2 GiB left."""
     torch.cuda.empty_cache()
@@ -262,15 +463,49 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_neighbours_are_searched_anew_as_often_as_asked(monkeypatch):
+@pytest.fixture
+def searches(monkeypatch):
+    """The k of every search for neighbours, with sparse graphs."""
+    found = []
+
+    def k_nearest_heard(Z, k, memory):
+        found.append(k)
+        return k_nearest(Z, k, memory)
+
     monkeypatch.setattr(module, "DENSE_LIMIT", 1)
-    searches = []
-    monkeypatch.setattr(module, "k_nearest", lambda *arguments: searches.append(1) or k_nearest(*arguments))
+    monkeypatch.setattr(module, "k_nearest", k_nearest_heard)
+    return found
+
+
+def test_neighbours_are_searched_anew_as_often_as_asked(searches):
     problem, a = problem_of(), np.full(6, 0.3)
     engine = TorchEngine(Log(), LGC(), refresh=3)
     for step in range(7):
         engine.value_and_gradient(problem, [Configuration(5, a * (1 + 0.01 * step), owner=0)])
     assert len(searches) == 3
+
+
+def test_a_candidate_s_edges_are_those_of_its_own_problem_and_k(searches):
+    problems, a = (problem_of(150), problem_of(170)), np.full(6, 0.3)
+    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
+    for problem, k in [(problems[0], 5), (problems[1], 5), (problems[0], 5), (problems[1], 7), (problems[1], 7)]:
+        configuration = [Configuration(k, a, owner=0)]
+        (found,) = engine.value_and_gradient(problem, configuration)
+        (expected,) = TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem, configuration)
+        assert found.loss == expected.loss
+        np.testing.assert_array_equal(found.dg_da, expected.dg_da)
+    assert searches == [5, 5, 5, 5, 5, 7, 7, 7], "the second engine searches each time, the first where it must"
+
+
+def test_the_edges_of_candidates_that_have_ended_and_of_problems_that_are_gone_are_dropped(searches):
+    problem, a = problem_of(), np.full(6, 0.3)
+    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
+    for owners in [(0, 1, 2), (1,), (0, 1)]:
+        engine.value_and_gradient(problem, [Configuration(5, a, owner=owner) for owner in owners])
+    assert len(searches) == 3 + 0 + 1
+    del problem
+    gc.collect()
+    assert len(engine._kept) == 0
 
 
 @needs_cuda

@@ -48,7 +48,7 @@ def validation_scores(problem: Problem, propagation: Propagation, system: System
     scored = int(problem.scored.sum())
     columns = {
         _by_label: len(problem.labelled),
-        _by_row: scored + (problem.n_classes if _are_left_out_alone(problem) else scored),
+        _by_row: scored + (problem.n_classes if are_left_out_alone(problem) else scored),
         _by_fold: 2 * folds * problem.n_classes,
     }
     form = min(columns, key=lambda form: columns[form])
@@ -144,11 +144,11 @@ def _by_row(problem: Problem, propagation: Propagation, system: System) -> Score
         at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
         return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
 
-    chosen = factors_of_points_alone if _are_left_out_alone(problem) else factors
+    chosen = factors_of_points_alone if are_left_out_alone(problem) else factors
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), chosen)
 
 
-def _are_left_out_alone(problem: Problem) -> bool:
+def are_left_out_alone(problem: Problem) -> bool:
     """Whether every scored label is the only one of its fold."""
     _, fold, labels = np.unique(problem.fold, return_inverse=True, return_counts=True)
     return bool((labels[fold[problem.scored]] == 1).all())

@@ -46,10 +46,13 @@ def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def bytes_per_candidate(placed: Placed) -> int:
-    """What `evaluated` holds at its peak, per candidate."""
+    """What a step holds at its peak, per candidate.
+
+    One that is recorded is run once before, beside the memory of the recordings (`replay.py`): that is as much again.
+    """
     (n, d), labels = placed.X.shape, placed.n_labels
-    copies = 3 if is_fused(placed.X) else 7
-    return int(placed.X.element_size() * (copies * n * n + 2 * n * d + 4 * n * labels))
+    copies, runs = (3, 2) if is_fused(placed.X) else (7, 1)
+    return int(runs * placed.X.element_size() * (copies * n * n + 2 * n * d + 4 * n * labels))
 
 
 def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:

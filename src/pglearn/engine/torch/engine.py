@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import torch
@@ -19,7 +19,8 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.engine.torch.replay import Replayed, in_parts
+from pglearn.engine.torch.precision import float32_products
+from pglearn.engine.torch.replay import Recorded, Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
@@ -54,6 +55,15 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """Edges of a candidate between its neighbours, and how many evaluations have weighed them."""
+
+    k: int
+    edges: sparse.DeviceEdges
+    uses: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class TorchEngine:
     """A population at a time, on CUDA where there is a device and on the CPU otherwise.
 
@@ -66,8 +76,9 @@ class TorchEngine:
     dtype : {"float32", "float64"}
         Precision of products and solves.
     memory : int, optional
-        Bytes of the device for working arrays; by default 60 % of what is free. Where the device runs out of memory
-        nevertheless, the engine warns once and stays with the half, quarter, … that was enough.
+        Bytes of the device for working arrays; by default 60 % of what is free. With more than a few thousand points
+        it is for blocks of neighbours and edges alone (docs/gpu.md). Where the device runs out of memory nevertheless,
+        the engine warns once and stays with the half, quarter, … that was enough.
     refresh : int
         With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
         only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
@@ -79,9 +90,10 @@ class TorchEngine:
     dtype: str = "float32"
     memory: int | None = None
     refresh: int = 1
-    _kept: dict[int, tuple[int, sparse.DeviceEdges]] = field(default_factory=dict, repr=False)
+    _kept: WeakKeyDictionary[Placed, dict[int, Kept]] = field(default_factory=WeakKeyDictionary, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
+    _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
     _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
@@ -105,9 +117,15 @@ class TorchEngine:
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
 
-    def _at_work(self) -> AbstractContextManager[object]:
-        """Its device as the current one: recordings and kernels go there, wherever their arguments are."""
-        return torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Its device as the current one: recordings and kernels go there, wherever their arguments are.
+
+        Products keep all bits of their factors: what is recorded otherwise is replayed so.
+        """
+        device = torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
+        with device, float32_products("highest"):
+            yield
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The graph that `value_and_gradient` weighs, found in the precision of the points.
@@ -133,6 +151,7 @@ class TorchEngine:
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        self._forget_all_but({configuration.owner for configuration in configurations})
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
@@ -144,7 +163,6 @@ class TorchEngine:
 
     def _placed_on_device(self, view: Problem) -> Placed:
         if view not in self._placed:
-            self._kept.clear()
             self._placed[view] = Placed.on(self.where, view, DTYPES[self.dtype])
         return self._placed[view]
 
@@ -182,7 +200,7 @@ class TorchEngine:
             return in_parts(there_and_back, a, k, most)
 
         placed.prepare()
-        self._steps[placed] = Replayed(on_device) if dense.is_fused(placed.X) else eager
+        self._steps[placed] = Replayed(on_device, self._recorded) if dense.is_fused(placed.X) else eager
         return self._steps[placed]
 
     def _sparse(self, placed: Placed, configuration: Configuration, memory: int) -> Evaluation:
@@ -190,21 +208,29 @@ class TorchEngine:
         # Where all points are infinitely far, the columns that pad a block of neighbours are as near as any.
         if not bool(Z.square().sum(1).isfinite().all()):
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
-        edges = self._edges(Z, configuration, memory // 2)
+        edges = self._edges(placed, Z, configuration, memory // 2)
         block = memory // (8 * Z.element_size())
         graph = sparse.DeviceGraph.weighted(Z, edges, block)
         del Z
         g, accuracy, dg_da = sparse.evaluated(placed, graph, self.loss, self.propagation, block)
         return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
 
-    def _edges(self, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
-        owner = configuration.owner
-        uses, edges = self._kept.pop(owner, (self.refresh, None)) if owner is not None else (self.refresh, None)
-        if edges is None or uses >= self.refresh:
-            uses, edges = 0, sparse.DeviceEdges.between_neighbours(k_nearest(Z, configuration.k, memory))
+    def _edges(self, placed: Placed, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
+        owner, k = configuration.owner, configuration.k
+        of_candidates = self._kept.setdefault(placed, {})
+        kept = None if owner is None else of_candidates.pop(owner, None)
+        if kept is None or kept.k != k or kept.uses >= self.refresh:
+            del kept  # not beside the new ones
+            kept = Kept(k, sparse.DeviceEdges.between_neighbours(k_nearest(Z, k, memory)))
         if owner is not None and self.refresh > 1:
-            self._kept[owner] = (uses + 1, edges)
-        return edges
+            of_candidates[owner] = replace(kept, uses=kept.uses + 1)
+        return kept.edges
+
+    def _forget_all_but(self, owners: set[int | None]) -> None:
+        """Candidates that have ended leave no edges on the device."""
+        for of_candidates in self._kept.values():
+            for owner in of_candidates.keys() - owners:
+                del of_candidates[owner]
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
@@ -230,6 +256,7 @@ class TorchEngine:
         return result
 
     def _free_memory(self) -> int:
+        """A share of what nobody holds, and of what torch holds for nobody, as for recordings, which share it."""
         if self.where.type != "cuda":
             return CPU_MEMORY
         free, _ = torch.cuda.mem_get_info(self.where)

@@ -7,14 +7,12 @@ is read once per kernel: they are bound by memory, not by arithmetic. `inverse_f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 import triton
 import triton.language as tl
 
 from pglearn.engine.torch.placed import Tensor
+from pglearn.engine.torch.precision import float32_products
 
 INFINITY_BITS = tl.constexpr(0x7F800000)
 HALF_OF_LAST_BIT = 0x1000  # of a float32 that keeps ten bits of its mantissa
@@ -64,23 +62,13 @@ def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
     The result is then the gradient of points that are off by 2⁻¹¹, and loses no digits to the cancellation.
     """
     X = _rounded(X)
-    with _tensor_cores():
+    with float32_products("high"):
         BX = B @ X
     return -2 * (b @ (X * X) - (X * BX).sum(1))
 
 
 def _rounded(X: Tensor) -> Tensor:
     return ((X.view(torch.int32) + HALF_OF_LAST_BIT) & ~(2 * HALF_OF_LAST_BIT - 1)).view(torch.float32)
-
-
-@contextmanager
-def _tensor_cores() -> Iterator[None]:
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def _grid(h: Tensor) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from pglearn.engine.scores import are_left_out_alone
 from pglearn.problem import Array, Problem
 
 # torch leaves the results of many of its functions untyped
@@ -33,6 +34,8 @@ class Placed:
     """Row of `shown_to_fold` that each scored point belongs to, s."""
     Y: Tensor
     """One-hot classes of the labelled points, l × c."""
+    left_out_alone: bool
+    """Whether every scored label is the only one of its fold."""
 
     @classmethod
     def on(cls, device: torch.device, problem: Problem, dtype: torch.dtype) -> Placed:
@@ -50,6 +53,7 @@ class Placed:
             shown_to_fold=place(folds[:, None] != problem.fold, dtype),
             fold_of_scored=place(fold_of_scored, torch.long),
             Y=place(problem.Y, dtype),
+            left_out_alone=are_left_out_alone(problem),
         )
 
     @property
@@ -66,6 +70,10 @@ class Placed:
         E = self.X.new_zeros(len(self.X), self.n_labels)
         E[self.labelled, torch.arange(self.n_labels, device=E.device)] = 1
         return E
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.Y.shape[1])
 
     @property
     def n_folds(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakSet
 
 import torch
 
@@ -57,10 +58,14 @@ class Recorded:
 
 
 class Replayed:
-    """`step` for populations of any size, of which `most` fit the device: arrays of the host in, and out."""
+    """`step` for populations of any size, of which `most` fit the device: arrays of the host in, and out.
 
-    def __init__(self, step: Callable[[Tensor, Tensor], Tensor]) -> None:
+    `alive` are the recordings of all steps that run one after another, this one's among them: they share their memory.
+    """
+
+    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], alive: WeakSet[Recorded]) -> None:
         self._step = step
+        self._alive = alive
         self._recorded: dict[int, Recorded] = {}
 
     def __call__(self, a: Tensor, k: Tensor, most: int) -> Tensor:
@@ -74,6 +79,8 @@ class Replayed:
             index = torch.arange(full).clamp(max=size - 1)
             a, k = a[index], k[index]
         if full not in self._recorded:
-            pool = next((recorded.pool for recorded in self._recorded.values()), None)
+            # Not a handle that is kept: torch refuses that of a pool whose last recording is gone.
+            pool = next((recorded.pool for recorded in self._alive), None)
             self._recorded[full] = Recorded(self._step, a, k, pool)
+            self._alive.add(self._recorded[full])
         return self._recorded[full](a, k)[:size]

@@ -89,10 +89,11 @@ class Scores:
 
 def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
     """g, accuracy and ∂g/∂a of one configuration."""
+    scored = len(placed.scored)
     columns = {
         _by_label: placed.n_labels,
-        _by_row: 2 * len(placed.scored),
-        _by_fold: 2 * placed.n_folds * placed.Y.shape[1],
+        _by_row: scored + (placed.n_classes if placed.left_out_alone else scored),
+        _by_fold: 2 * placed.n_folds * placed.n_classes,
     }
     form = min(columns, key=lambda form: columns[form])
     scores = form(placed, graph, lgc)
@@ -105,7 +106,7 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
 
 
 def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
-    n, c = len(placed.X), placed.Y.shape[1]
+    n, c = len(placed.X), placed.n_classes
     B = torch.zeros(n, placed.n_folds, c, dtype=torch.float64, device=placed.X.device)
     B[placed.labelled] = lgc.source * (placed.shown_to_fold.T[:, :, None] * placed.Y[:, None, :]).double()
     F, _ = solved(graph.P, lgc, B.flatten(1))
@@ -137,13 +138,21 @@ def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     Z, _ = solved(graph.P, lgc, _ones_at(placed.labelled[placed.scored], len(placed.X)))
     shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
 
+    def factors_of_points_alone(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
+        B = torch.zeros(len(Z), placed.n_classes, dtype=torch.float64, device=Z.device)
+        B[placed.labelled] = lgc.source * Y
+        F, _ = solved(graph.P, lgc, B)
+        own = lgc.source * (dg_dS * Y[placed.scored]).sum(1)
+        return (F @ dg_dS.T).addcmul_(Z, own, value=-1), Z
+
     def factors(dg_dS: Tensor) -> tuple[Tensor, Tensor]:
         B = torch.zeros_like(Z)
         B[placed.labelled] = (shown * (dg_dS @ Y.T)).T
         return solved(graph.P, lgc, B)[0], Z
 
     S = (shown * Z[placed.labelled].T) @ Y
-    return Scores(S[None], lgc.source * math.sqrt(placed.n_labels) * _doubt(lgc), factors)
+    chosen = factors_of_points_alone if placed.left_out_alone else factors
+    return Scores(S[None], lgc.source * math.sqrt(placed.n_labels) * _doubt(lgc), chosen)
 
 
 def _ones_at(rows: Tensor, n: int) -> Tensor:

@@ -1,0 +1,56 @@
+"""How many bits products of float32 matrices keep, which torch has as a setting of the whole process.
+
+A notebook that asks torch for faster products asks for ten bits everywhere: too few for distances and solves. So the
+engine says what it wants for as long as it works, and then puts back what it found.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from pglearn.engine.torch.placed import Tensor
+
+
+@contextmanager
+def float32_products(precision: str) -> Iterator[None]:
+    """All bits ("highest") or the ten that tensor cores read ("high"), within the block."""
+    before = _matmul_precision()
+    of_libraries = [(library, library.fp32_precision) for library in _libraries()]
+    _set_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        _set_matmul_precision(before)
+        for library, its_own in of_libraries:
+            library.fp32_precision = its_own
+
+
+def _matmul_precision() -> str:
+    try:
+        with _no_word_of_newer_settings():
+            return str(torch.get_float32_matmul_precision())
+    except RuntimeError:  # a library was told otherwise by itself, and then torch does not say
+        return "highest"
+
+
+def _set_matmul_precision(precision: str) -> None:
+    with _no_word_of_newer_settings():
+        torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def _no_word_of_newer_settings() -> Iterator[None]:
+    """Some versions from torch 2.9 on warn that they prefer the settings of single libraries."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Please use the new API settings")
+        yield
+
+
+def _libraries() -> list[Tensor]:
+    """The libraries with a setting of their own, from torch 2.9 on."""
+    found = (torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None))
+    return [library for library in found if hasattr(library, "fp32_precision")]
