@@ -610,12 +610,21 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("scale", ["auto", True, False])
-@pytest.mark.parametrize("exponent", [-1000, -520, 500, 1000])
-def test_the_unit_of_the_features_does_not_matter(scale, exponent):
+@pytest.mark.parametrize(
+    ("exponent", "dtype"),
+    [
+        *((exponent, np.float64) for exponent in (-1000, -520, 500, 1000)),
+        *((exponent, np.float32) for exponent in (-120, -90, 85, 120)),
+    ],
+)
+def test_the_unit_of_the_features_does_not_matter(scale, exponent, dtype):
     X, y, _ = blobs()
-    plain, scaled = quick(scale=scale).fit(X, y), quick(scale=scale).fit(X * 2.0**exponent, y)
+    X = X.astype(dtype)
+    other = np.ldexp(X, exponent)
+    plain, scaled = quick(scale=scale).fit(X, y), quick(scale=scale).fit(other, y)
     np.testing.assert_array_equal(scaled.transduction_, plain.transduction_)
-    np.testing.assert_allclose(scaled.predict_proba(X * 2.0**exponent), plain.predict_proba(X), rtol=1e-6)
+    tolerance = 1e-6 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(scaled.predict_proba(other), plain.predict_proba(X), rtol=tolerance)
 
 
 def test_prediction_and_transduction_leave_out_members_that_do_not_reach_a_row():
