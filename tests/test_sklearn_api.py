@@ -647,11 +647,11 @@ def test_a_loaded_model_has_the_parameters_and_labels_of_the_saved_one(tmp_path)
     np.testing.assert_array_equal(loaded.feature_weights_, model.feature_weights_)
 
 
-def test_text_among_the_features_names_the_column_and_the_encoder():
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_text_among_the_features_names_the_column_and_the_encoder(library):
     X, y, _ = blobs()
-    frame = pd.DataFrame(X).assign(colour="red")
-    frame.columns = [str(name) for name in frame.columns]
-    with pytest.raises(InputError, match=r"column colour holds text .*TableEncoder"):
+    frame = library.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0, "colour": ["red"] * len(X)})
+    with pytest.raises(InputError, match=r"^column colour holds text .*TableEncoder"):
         quick().fit(frame, y)
 
 
