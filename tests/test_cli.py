@@ -288,6 +288,25 @@ def test_predict_minds_neither_the_target_nor_the_order_of_columns(csv, results,
     assert capsys.readouterr().out == expected
 
 
+def test_levels_and_labels_keep_their_leading_zeros(tmp_path, out, capsys):
+    frame, kinds = rows()
+    level = np.where(np.arange(40) == 39, "A1", np.where(kinds == "rose", "01", "02"))
+    frame.assign(kind=frame["kind"].map({"rose": "01", "tulip": "02"}), level=level).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    fit(tmp_path / "t.csv", out)
+    labels = pd.read_csv(out / "predictions.csv", dtype=str)["label"]
+    assert set(labels) == {"01", "02"}
+    (tmp_path / "two.csv").write_text("height,width,level,kind\n2,0,01,\n2,0,02,-1\n")
+    (tmp_path / "three.csv").write_text("height,width,level,kind\n2,0,01,\n2,0,02,01\n2,0,A1,\n")
+    capsys.readouterr()
+    for name in ("two", "three"):
+        assert run("predict", out, tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}_labels.csv") == 0
+    two, three = (pd.read_csv(tmp_path / f"{name}_labels.csv", dtype=str) for name in ("two", "three"))
+    pd.testing.assert_frame_equal(two, three[:2])
+    assert two["p(01)"][0] != two["p(01)"][1]
+
+
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(csv, results):
     code = "import sys; from pglearn.cli import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(

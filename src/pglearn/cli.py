@@ -244,7 +244,7 @@ def _predict(options: argparse.Namespace) -> int:
 
     path = options.model / "model.npz" if options.model.is_dir() else options.model
     model = TableModel.load(path)
-    table = read_table(options.table, model.target)
+    table = read_table(options.table, model.target, as_text=model.encoder.category_columns_)
     if options.output is not None:
         writable_folder(options.output.parent, options.output.name)
     rows = predicted_rows(model.classifier.classes_, model.predict_proba(table))
