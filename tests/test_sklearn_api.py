@@ -689,3 +689,11 @@ def test_parameters_that_are_numpy_scalars_survive_a_file(tmp_path):
     loaded = PGLearnClassifier.load(tmp_path / "m.npz")
     assert (loaded.alpha, loaded.budget) == (0.5, 1)
     assert loaded.class_prior == (0.25, 0.25, 0.5)
+
+
+def test_parameters_that_are_arrays_survive_a_file(tmp_path):
+    X, y, _ = blobs()
+    model = quick(k_range=np.array([3, 9]), bandwidth_range=np.array([0.5, 2.0])).fit(X, y)
+    model.save(tmp_path / "m.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
+    assert (loaded.k_range, loaded.bandwidth_range) == ((3, 9), (0.5, 2.0))
