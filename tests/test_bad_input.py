@@ -521,6 +521,29 @@ def test_command_line_predictions_that_cannot_be_written(says, table, tmp_path, 
     assert (tmp_path / "file").read_text() == "precious"
 
 
+def test_command_line_predictions_do_not_replace_the_table(says, table, tmp_path, results, monkeypatch):
+    path = table(name="new.csv")
+    before = path.read_bytes()
+    (tmp_path / "link.csv").symlink_to(path)
+    monkeypatch.setattr("pglearn.tables.read.read_table", lambda *_, **__: pytest.fail("the work began"))
+    for output in (path, tmp_path / "out" / ".." / "new.csv", tmp_path / "link.csv"):
+        says(
+            "predict", results, path, "-o", output, sentence=".csv is the table itself, which the results would replace"
+        )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["predictions.csv", "feature_weights.csv"])
+def test_command_line_results_do_not_replace_the_table(says, table, tmp_path, name):
+    path = table(name=name)
+    before = path.read_bytes()
+    says(
+        *("fit", path, "--target", "kind", "-o", tmp_path, *SEARCH),
+        sentence=f"{name} is the table itself, which the results would replace: choose another -o.",
+    )
+    assert contents(tmp_path) == {name: before}
+
+
 @pytest.mark.parametrize("arguments", [[], ["fit"], ["fit", "t.csv", "--target", "y"], ["fly"], ["predict", "out"]])
 def test_incomplete_commands_show_the_usage(capsys, arguments):
     with pytest.raises(SystemExit) as exit:

@@ -288,6 +288,25 @@ def test_predict_minds_neither_the_target_nor_the_order_of_columns(csv, results,
     assert capsys.readouterr().out == expected
 
 
+def test_levels_and_labels_keep_their_leading_zeros(tmp_path, out, capsys):
+    frame, kinds = rows()
+    level = np.where(np.arange(40) == 39, "A1", np.where(kinds == "rose", "01", "02"))
+    frame.assign(kind=frame["kind"].map({"rose": "01", "tulip": "02"}), level=level).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    fit(tmp_path / "t.csv", out)
+    labels = pd.read_csv(out / "predictions.csv", dtype=str)["label"]
+    assert set(labels) == {"01", "02"}
+    (tmp_path / "two.csv").write_text("height,width,level,kind\n2,0,01,\n2,0,02,-1\n")
+    (tmp_path / "three.csv").write_text("height,width,level,kind\n2,0,01,\n2,0,02,01\n2,0,A1,\n")
+    capsys.readouterr()
+    for name in ("two", "three"):
+        assert run("predict", out, tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}_labels.csv") == 0
+    two, three = (pd.read_csv(tmp_path / f"{name}_labels.csv", dtype=str) for name in ("two", "three"))
+    pd.testing.assert_frame_equal(two, three[:2])
+    assert two["p(01)"][0] != two["p(01)"][1]
+
+
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(csv, results):
     code = "import sys; from pglearn.cli import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
@@ -342,7 +361,11 @@ def test_rows_that_no_label_reaches_are_counted(tmp_path, out, capsys):
     fit(tmp_path / "t.csv", out)
     predictions = pd.read_csv(out / "predictions.csv")
     assert (predictions["source"][20:] == "unreached").all()
-    assert "No label reaches 30 of them" in " ".join(capsys.readouterr().out.split())
+    told = "No label reaches 30 of them; they have the class shares"
+    assert f"{told} of the labels. Label a row" in " ".join(capsys.readouterr().out.split())
+    fit(tmp_path / "t.csv", out, "--class-prior", "rose=0.2,tulip=0.8")
+    assert f"{told} that were given. Label a row" in " ".join(capsys.readouterr().out.split())
+    assert (pd.read_csv(out / "predictions.csv")["p(rose)"][20:] == 0.2).all()
 
 
 def test_a_table_without_a_row_to_label_is_fitted_all_the_same(tmp_path, out, capsys):
@@ -371,6 +394,25 @@ def test_strange_names_of_columns_are_printed_as_they_are(tmp_path, out, capsys)
     printed = capsys.readouterr().out
     for name in STRANGE[6:]:
         assert name in printed
+
+
+ESCAPES = "x\x1b]0;owned\x07\x1b[2J"
+
+
+def test_names_are_no_commands_to_the_terminal(tmp_path, out, capsys):
+    frame, _ = rows()
+    frame.rename(columns={"width": ESCAPES}).to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    alone = frame.assign(kind=pd.Series([ESCAPES] * 4 + [None] * 36, dtype=object))
+    alone.to_csv(tmp_path / "t.csv", index=False)
+    assert run("fit", tmp_path / "t.csv", "--target", "kind", "-o", out, *SEARCH) == 2
+    printed, told = capsys.readouterr()
+    shown = "x\\x1b]0;owned\\x07\\x1b[2J"
+    assert shown in printed
+    assert f"Only one class is labelled ({shown})" in told
+    assert "\x1b" not in printed + told
+    assert "\x07" not in printed + told
+    assert pd.read_csv(out / "feature_weights.csv")["column"].tolist().count(ESCAPES) == 1
 
 
 def test_strange_names_of_classes_go_through(tmp_path, out, capsys):

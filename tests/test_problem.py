@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -104,6 +106,46 @@ def test_infinity_is_no_class(y):
 def test_other_types_are_no_labels(y):
     with pytest.raises(InputError, match=sentence(f"y has type {y.dtype}, which is no label: use numbers or strings.")):
         class_codes(y)
+
+
+def objects(*values):
+    y = np.empty(len(values), dtype=object)
+    y[:] = values
+    return y
+
+
+@pytest.mark.parametrize(
+    ("y", "found"),
+    [
+        ([date(2024, 5, 1), None, date(2024, 6, 1)], "date objects (the first is datetime.date(2024, 5, 1))"),
+        (objects((1, 2), (3, 4)), "tuple objects (the first is (1, 2))"),
+        (objects((1, 2), (3,)), "tuple objects (the first is (1, 2))"),
+        ([Decimal(1), Decimal(2)], "Decimal objects (the first is Decimal('1'))"),
+        (pd.cut(pd.Series([1, 2, 3]), [0, 1, 3]), "Interval objects (the first is Interval(0, 1, closed='right'))"),
+    ],
+)
+def test_objects_that_no_model_can_hold_are_no_labels(y, found):
+    with pytest.raises(InputError, match=sentence(f"y holds {found}, which are no labels: use strings or numbers.")):
+        class_codes(y)
+
+
+@pytest.mark.parametrize("y", [[2**63 + 1, 2**63 + 2, -5], [2**64 + 1, 3, None]])
+def test_whole_numbers_that_would_be_rounded_are_refused(y):
+    with pytest.raises(
+        InputError, match=sentence(f"y holds whole numbers beyond 64 bits (such as {max(y[:2])}): use strings.")
+    ):
+        class_codes(y)
+
+
+def test_large_whole_numbers_that_64_bits_hold_are_classes():
+    assert class_codes([2**63 + 1, 2**63, None])[1].tolist() == [2**63, 2**63 + 1]
+
+
+@pytest.mark.parametrize("y", [["a", "b", -1], ["a", "b", NAN], ["a", ""], [b"a", b"b", -1]])
+def test_what_numpy_makes_of_gaps_among_strings_is_no_class(y):
+    assert np.array(y).dtype.kind in "US"
+    with pytest.raises(InputError, match=r"^y has the labels '', 'nan' or '-1', which is what NumPy makes of gaps"):
+        class_codes(np.array(y))
 
 
 def test_labels_are_one_column():

@@ -610,12 +610,21 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("scale", ["auto", True, False])
-@pytest.mark.parametrize("exponent", [-1000, -520, 500, 1000])
-def test_the_unit_of_the_features_does_not_matter(scale, exponent):
+@pytest.mark.parametrize(
+    ("exponent", "dtype"),
+    [
+        *((exponent, np.float64) for exponent in (-1000, -520, 500, 1000)),
+        *((exponent, np.float32) for exponent in (-120, -90, 85, 120)),
+    ],
+)
+def test_the_unit_of_the_features_does_not_matter(scale, exponent, dtype):
     X, y, _ = blobs()
-    plain, scaled = quick(scale=scale).fit(X, y), quick(scale=scale).fit(X * 2.0**exponent, y)
+    X = X.astype(dtype)
+    other = np.ldexp(X, exponent)
+    plain, scaled = quick(scale=scale).fit(X, y), quick(scale=scale).fit(other, y)
     np.testing.assert_array_equal(scaled.transduction_, plain.transduction_)
-    np.testing.assert_allclose(scaled.predict_proba(X * 2.0**exponent), plain.predict_proba(X), rtol=1e-6)
+    tolerance = 1e-6 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(scaled.predict_proba(other), plain.predict_proba(X), rtol=tolerance)
 
 
 def test_prediction_and_transduction_leave_out_members_that_do_not_reach_a_row():
@@ -638,11 +647,11 @@ def test_a_loaded_model_has_the_parameters_and_labels_of_the_saved_one(tmp_path)
     np.testing.assert_array_equal(loaded.feature_weights_, model.feature_weights_)
 
 
-def test_text_among_the_features_names_the_column_and_the_encoder():
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_text_among_the_features_names_the_column_and_the_encoder(library):
     X, y, _ = blobs()
-    frame = pd.DataFrame(X).assign(colour="red")
-    frame.columns = [str(name) for name in frame.columns]
-    with pytest.raises(InputError, match=r"column colour holds text .*TableEncoder"):
+    frame = library.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0, "colour": ["red"] * len(X)})
+    with pytest.raises(InputError, match=r"^column colour holds text .*TableEncoder"):
         quick().fit(frame, y)
 
 
@@ -680,3 +689,11 @@ def test_parameters_that_are_numpy_scalars_survive_a_file(tmp_path):
     loaded = PGLearnClassifier.load(tmp_path / "m.npz")
     assert (loaded.alpha, loaded.budget) == (0.5, 1)
     assert loaded.class_prior == (0.25, 0.25, 0.5)
+
+
+def test_parameters_that_are_arrays_survive_a_file(tmp_path):
+    X, y, _ = blobs()
+    model = quick(k_range=np.array([3, 9]), bandwidth_range=np.array([0.5, 2.0])).fit(X, y)
+    model.save(tmp_path / "m.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
+    assert (loaded.k_range, loaded.bandwidth_range) == ((3, 9), (0.5, 2.0))

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from pglearn.errors import InputError, PGLearnError
+from pglearn.terminal import printable
 
 if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
     import pandas as pd
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.command(options)
         return code
     except PGLearnError as error:
-        print(f"pglearn: {error}", file=sys.stderr)
+        print(f"pglearn: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"pglearn: stopped by Ctrl-C before there was an answer.{_how_to_go_on(options)}", file=sys.stderr)
@@ -225,6 +226,8 @@ def _command(options: argparse.Namespace, table: Path | None, target: str | None
 def _run(command: Command, options: argparse.Namespace) -> None:
     """The search of a command, begun or gone on with."""
     from pglearn import demo
+    from pglearn.files import refuse_replacing
+    from pglearn.summary import FILES
     from pglearn.tables.read import read_table, split_target
 
     if command.table is None or command.target is None:
@@ -232,19 +235,22 @@ def _run(command: Command, options: argparse.Namespace) -> None:
         model = _fit_and_report(digits.features, digits.labels, "digit", command, options)
         demo.show(digits, model)
     else:
+        refuse_replacing(Path(command.table), *(options.output / name for name in FILES))
         features, labels = split_target(read_table(Path(command.table), command.target), command.target)
         _fit_and_report(features, labels, command.target, command, options)
 
 
 def _predict(options: argparse.Namespace) -> int:
     from pglearn.estimators.table_model import TableModel
-    from pglearn.files import writable_folder
+    from pglearn.files import refuse_replacing, writable_folder
     from pglearn.outputs import predicted_rows, write_table
     from pglearn.tables.read import read_table
 
+    if options.output is not None:
+        refuse_replacing(options.table, options.output)
     path = options.model / "model.npz" if options.model.is_dir() else options.model
     model = TableModel.load(path)
-    table = read_table(options.table, model.target)
+    table = read_table(options.table, model.target, as_text=model.encoder.category_columns_)
     if options.output is not None:
         writable_folder(options.output.parent, options.output.name)
     rows = predicted_rows(model.classifier.classes_, model.predict_proba(table))

@@ -74,3 +74,10 @@ def writable_folder(folder: Path, *names: str) -> Path:
         if (folder / name).exists() and not (folder / name).is_file():
             raise OutputError(f"{folder / name} is not an ordinary file, and one is to be written there: move it.")
     return folder
+
+
+def refuse_replacing(table: Path, *results: Path) -> None:
+    """Raise when one of the files to be written is the table that is read, by whatever name."""
+    for path in results:
+        if path.exists() and table.exists() and path.samefile(table):
+            raise OutputError(f"{path} is the table itself, which the results would replace: choose another -o.")

@@ -151,7 +151,7 @@ def class_codes(y: Any) -> tuple[Array, Array]:
                 f"y mixes {' and '.join(sorted(kinds))}: make all labels of one kind, for example "
                 "[None if missing else str(label) for label in y]."
             )
-        known = np.array(known.tolist())
+        known = _plain_labels(known, *kinds)
     if known.dtype.kind == "f":
         if not np.isfinite(known).all():
             raise InputError("y has infinite labels: use -1 or NaN for unlabelled rows and a class for the others.")
@@ -201,10 +201,10 @@ def _missing(y: Array) -> Array:
     if y.dtype == object:
         return np.array([_is_missing(value) for value in y], dtype=bool)
     if y.dtype.kind in "bSU":
-        if y.dtype.kind == "U" and np.isin(y, ["", "nan"]).any():
+        if y.dtype.kind != "b" and np.isin(y, np.array(["", "nan", "-1"], dtype=y.dtype.kind)).any():
             raise InputError(
-                "y has the labels '' or 'nan', which is what NumPy makes of gaps among strings: use None for them, in "
-                "a list or an array with dtype=object."
+                "y has the labels '', 'nan' or '-1', which is what NumPy makes of gaps and of -1 among strings: use "
+                "None for them, in a list or an array with dtype=object."
             )
         return np.zeros(len(y), dtype=bool)
     raise InputError(f"y has type {y.dtype}, which is no label: use numbers or strings.")
@@ -216,6 +216,17 @@ def _is_missing(value: object) -> bool:
     if isinstance(value, (bool, np.bool_, str)):
         return False
     return isinstance(value, (int, float, np.number)) and bool(value != value or value == UNLABELLED)
+
+
+def _plain_labels(known: Array, kind: str = "numbers") -> Array:
+    """Labels of one kind, which came as Python objects, as an array of that kind: the only one a model can hold."""
+    if kind not in ("strings", "booleans", "numbers", "bytes objects"):
+        raise InputError(f"y holds {kind} (the first is {known[0]!r}), which are no labels: use strings or numbers.")
+    labels = np.array(known.tolist())
+    whole = kind == "numbers" and all(isinstance(value, (int, np.integer)) for value in known)
+    if labels.dtype == object or (whole and len(known) and labels.dtype.kind not in "iu"):
+        raise InputError(f"y holds whole numbers beyond 64 bits (such as {max(known, key=abs)}): use strings.")
+    return labels
 
 
 def _kind(value: object) -> str:

@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pglearn.estimators.pglearn import PGLearnClassifier
 from pglearn.estimators.table_model import TableModel
 from pglearn.problem import MOST_SCORED
+from pglearn.terminal import printable
 
 MOST_COLUMNS = 8
 SUGGESTIONS = 5
@@ -31,7 +33,7 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     console = Console(highlight=False, emoji=False, soft_wrap=True)
     classifier = model.classifier
     for note in model.encoder.notes_:
-        console.print(f"[yellow]note[/] {escape(note)}")
+        console.print(f"[yellow]note[/] {escape(printable(note))}")
     if classifier.stop_reason_ != "finished":
         console.print(
             f"[yellow]note[/] The search was {classifier.stop_reason_}: this is the best found so far. "
@@ -46,8 +48,8 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     )
     if counts.get("unreached", 0):
         console.print(
-            f"[yellow]note[/] No label reaches {counts['unreached']} of them; they have the class shares of the "
-            "labels. Label a row of each group that has none."
+            f"[yellow]note[/] No label reaches {counts['unreached']} of them; they have {_shares(classifier)}. "
+            "Label a row of each group that has none."
         )
     doubtful = rows[(rows["source"] == "given") & (rows["confidence"] < DOUBTFUL)]
     if len(doubtful):
@@ -69,6 +71,12 @@ def _hidden(validation: str, labels: int) -> str:
     return HIDDEN[validation]
 
 
+def _shares(classifier: PGLearnClassifier) -> str:
+    """What rows have that no label reaches."""
+    given = classifier.class_prior is not None and not isinstance(classifier.class_prior, str)
+    return "the class shares that were given" if given else "the class shares of the labels"
+
+
 def _accuracy(model: TableModel) -> float:
     results = model.classifier.search_results_
     return float(np.mean(results["accuracy"][results["selected"]]))
@@ -79,5 +87,5 @@ def _weights_table(weights: pd.DataFrame) -> Table:
     table.add_column("column")
     table.add_column("share of the distance", justify="right")
     for column, share in zip(weights["column"].head(MOST_COLUMNS), weights["share"].head(MOST_COLUMNS), strict=True):
-        table.add_row(escape(str(column)), f"{share:.1%}")
+        table.add_row(escape(printable(str(column))), f"{share:.1%}")
     return table

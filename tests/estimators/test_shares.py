@@ -10,6 +10,7 @@ import pytest
 from pglearn import PGLearnClassifier
 from pglearn.errors import InputError
 from pglearn.estimators.shares import checked_prior, class_factors, scaled, shares_to_reach
+from pglearn.problem import class_codes
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 
@@ -137,6 +138,16 @@ def test_shares_may_be_given_by_name_or_in_the_order_of_the_classes():
     classes = np.array(["ant", "bee", "cat"])
     for prior in ({"cat": 2, "ant": 5, "bee": 3}, [5, 3, 2], (0.5, 0.3, 0.2), np.array([50, 30, 20])):
         np.testing.assert_allclose(checked_prior(prior, classes), PRIOR)
+
+
+@pytest.mark.parametrize("prior", [{0: 0.3, 1: 0.7}, {0.0: 0.3, 1.0: 0.7}, {"1.0": 0.7, "0.0": 0.3}])
+def test_shares_of_numbers_are_found_where_nan_made_floats_of_them(prior):
+    classes = class_codes(np.array([0, 1, np.nan]))[1]
+    np.testing.assert_allclose(checked_prior(prior, classes), [0.3, 0.7])
+
+
+def test_shares_are_found_by_the_text_of_a_class():
+    np.testing.assert_allclose(checked_prior({"1": 0.7, "0": 0.3}, np.array([0, 1])), [0.3, 0.7])
 
 
 @pytest.mark.parametrize("prior", ["auto", "labels", None])

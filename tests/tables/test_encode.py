@@ -390,3 +390,12 @@ def test_a_few_quiet_columns_do_not_make_pixels_unlike():
     # 64 pixels of which 3 hardly vary: the 5th percentile looks past them.
     X = np.vstack([np.zeros(64), np.r_[np.full(3, 0.1), np.full(61, 16.0)]])
     assert on_common_scale(X)
+
+
+def test_whole_levels_are_known_however_they_are_written():
+    encoder = TableEncoder().fit(pd.DataFrame({"c": ["1", "2", "v2", "01"] * 5}))
+    assert encoder.category_columns_ == ["c"]
+    new = pd.DataFrame({"c": ["1.0", "1", "01", "v2.0", "3.0"]})
+    names = encoder.get_feature_names_out()
+    hot = [names[row == 1].tolist() for row in encoder.transform(new)]
+    assert hot == [["c=1"], ["c=1"], ["c=01"], [], []]

@@ -87,6 +87,38 @@ def test_padding_in_the_target_is_dropped(csv):
     assert frame["x"].tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        (["01", "02", ""], ["01", "02", None]),
+        (["1", "01", "2"], ["1", "01", "2"]),
+        (["1", "2", ""], [1, 2, None]),
+        (["-2", "0", "10"], [-2, 0, 10]),
+        (["1.0", "2.0", "NA"], [1, 2, None]),
+        (["1e5", "2e5", "1e5 "], ["1e5", "2e5", "1e5"]),
+        (["+1", "1", "2"], ["+1", "1", "2"]),
+        (["0.50", "1.00", ""], [0.5, 1.0, None]),
+        (["True", "False", ""], [True, False, None]),
+        (["TRUE", "FALSE", ""], ["TRUE", "FALSE", None]),
+        (["9007199254740993", "9007199254740992", ""], [9007199254740993, 9007199254740992, None]),
+        (["99999999999999999999", "99999999999999999998", ""], ["99999999999999999999", "99999999999999999998", None]),
+    ],
+)
+def test_labels_come_out_as_they_are_written(csv, written, labels):
+    path = csv("x,y\n" + "".join(f"{row},{text}\n" for row, text in enumerate(written)))
+    found = split_target(read_table(path, "y"), "y")[1].tolist()
+    assert found == labels
+    assert [type(value) for value in found] == [type(value) for value in labels]
+
+
+def test_columns_that_are_text_stay_so(csv):
+    path = csv("a,b\n01,01\n 1.0 ,NA\n")
+    frame = read_table(path, as_text=["a", "absent"])
+    assert [text.strip() for text in frame["a"]] == ["01", "1.0"]
+    assert frame["b"].tolist()[0] == 1
+    assert read_table(path, as_text=["b"])["b"].isna().tolist() == [False, True]
+
+
 def test_path_may_be_text(csv):
     assert len(read_table(str(csv("a\n1\n")))) == 1
 
@@ -434,6 +466,13 @@ def test_minus_one_in_a_file(tmp_path, ending):
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
+    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
+        split_target(read_table(path, "y"), "y")
+
+
+@pytest.mark.parametrize("others", [("a", "b"), ("01", "02"), ("1.0", "2.0")])
+def test_minus_one_in_a_file_of_names(csv, others):
+    path = csv("x,y\n1,{}\n2,{}\n3,-1\n4,\n".format(*others))
     with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
         split_target(read_table(path, "y"), "y")
 

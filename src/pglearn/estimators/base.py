@@ -64,7 +64,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
-            text = [str(name) for name, dtype in getattr(X, "dtypes", {}).items() if dtype.kind not in "iufb"]
+            text = _text_columns(X)
             where = f"column {', '.join(text)}" if text else "X"
             raise InputError(
                 f"{where} holds text ({error}), and only numbers have distances: encode it first, for example with "
@@ -111,6 +111,20 @@ def about(X: Points, problem: Problem) -> dict[str, int]:
         "labelled": len(problem.labelled),
         "scored": int(problem.scored.sum()),
     }
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Names of the columns of a frame, of pandas or polars, that are no numbers; none of anything else."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return []
+    pairs = zip(X.columns, X.dtypes, strict=True)
+    return [str(name) for name, dtype in pairs if not _is_numeric(dtype)]
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if hasattr(dtype, "kind"):
+        return dtype.kind in "iufb"
+    return str(dtype) == "Boolean" or bool(dtype.is_numeric())
 
 
 def _finite(estimator: Any, X: Points) -> Points:

@@ -479,7 +479,8 @@ class PGLearnClassifier(TableClassifier):
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
 
-        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`) is not stored.
+        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`, `engine_`, `neighbors_`,
+        `stop_reason_`) is not stored.
         """
         if lacking := {"parameters", "feature_names"} - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
@@ -495,13 +496,13 @@ class PGLearnClassifier(TableClassifier):
 
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
-    return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic))
+    return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic, np.ndarray))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def _progress(verbose: int) -> Any:

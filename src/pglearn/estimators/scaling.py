@@ -41,8 +41,10 @@ class Scaling:
         if not scale:
             return cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
         unit = _unit(X)
-        spread = (X / unit).std(axis=0, dtype=np.float64) * unit
-        return cls((X / unit).mean(axis=0, dtype=np.float64) * unit, np.where(spread > 0, spread, unit))
+        in_units = X / unit
+        spread = in_units.std(axis=0, dtype=np.float64) * unit
+        varied = _varied(in_units) & (spread > 0)
+        return cls(in_units.mean(axis=0, dtype=np.float64) * unit, np.where(varied, spread, unit))
 
     @classmethod
     def _for_sparse(cls, X: Points, scale: str | bool) -> Scaling:
@@ -98,7 +100,17 @@ def _commonness(X: Points) -> Array:
     return np.asarray(1 / (1 + np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d)))))
 
 
+def _varied(X: Array) -> Array:
+    """Columns that are not constant but for rounding; the standard deviation of those that are need not be zero.
+
+    Only that of float64: a time stamp with few digits left still tells rows apart, so `pglearn.basis`, which sees
+    features near their middle, can allow for more.
+    """
+    return np.asarray(np.ptp(X, axis=0) > 4 * np.finfo(np.float64).eps * np.abs(X).max(axis=0))
+
+
 def _unit(X: Array) -> float:
-    """1, or the power of two nearest to the largest value where squares of it would over- or underflow."""
+    """1, or the power of two below the largest value where squares of it would over- or underflow in X's own type."""
     peak = float(np.abs(X).max(initial=0))
-    return 1.0 if peak == 0 or 1e-100 < peak < 1e100 else float(2.0 ** np.round(np.log2(peak)))
+    most = 1e12 if X.dtype == np.float32 else 1e100
+    return 1.0 if peak == 0 or 1 / most < peak < most else float(2.0 ** np.floor(np.log2(peak)))

@@ -65,15 +65,7 @@ def checked_prior(prior: Any, classes: Array | None = None) -> str | Array | Non
     if type(prior).__name__ == "Series":
         prior = dict(prior)
     if isinstance(prior, dict) and classes is not None:
-        by_name = {str(name): share for name, share in prior.items()}
-        names = [str(name) for name in classes.tolist()]
-        lacking = [name for name in names if name not in by_name]
-        if lacking or len(by_name) != len(names):
-            raise InputError(
-                f"class_prior must have one share for each class ({', '.join(names)}), "
-                + (f"but has none for {', '.join(lacking)}." if lacking else "and no others.")
-            )
-        prior = [by_name[name] for name in names]
+        prior = _in_order(prior, classes.tolist())
     if isinstance(prior, dict):
         return None
     try:
@@ -86,6 +78,18 @@ def checked_prior(prior: Any, classes: Array | None = None) -> str | Array | Non
         raise InputError(f"class_prior has {len(shares)} shares, but there are {len(classes)} classes: give one each.")
     shares = shares / shares.max()
     return np.asarray(shares / shares.sum())
+
+
+def _in_order(prior: dict[Any, Any], classes: list[Any]) -> list[Any]:
+    """The share of each class, found by its value (0 is 0.0, for NaN makes floats of y) or else by its text."""
+    by_text = {str(name): share for name, share in prior.items()}
+    lacking = [str(name) for name in classes if name not in prior and str(name) not in by_text]
+    if lacking or len(prior) != len(classes):
+        raise InputError(
+            f"class_prior must have one share for each class ({', '.join(map(str, classes))}), "
+            + (f"but has none for {', '.join(lacking)}." if lacking else "and no others.")
+        )
+    return [prior[name] if name in prior else by_text[str(name)] for name in classes]
 
 
 def _is_credible(probabilities: Array, label_shares: Array, labels: int) -> bool:

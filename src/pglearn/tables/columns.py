@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api import types
 
 from pglearn.errors import InputError
-from pglearn.tables.texts import Floats, coded, dates_in, numbers_in
+from pglearn.tables.texts import Floats, coded, dates_in, numbers_in, without_decimals
 
 Kind = Literal["number", "date", "duration", "category", "missing"]
 
@@ -96,7 +96,8 @@ class CategoryColumn:
         codes, texts = coded(column)
         place = {level: j for j, level in enumerate(self.levels)}
         # The last entry answers for code -1, a missing value; -1 here means no level at all.
-        feature = np.array([*(place.get(text, -1) for text in texts), len(self.levels) if self.has_missing else -1])
+        known = [place.get(text, place.get(without_decimals(text), -1)) for text in texts]
+        feature = np.array([*known, len(self.levels) if self.has_missing else -1])
         hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
         return hot.astype(np.float64)
 

@@ -1,21 +1,26 @@
 """Text files with a separator (.csv, .tsv, gzipped or not) to data frames.
 
 pandas pads a short row with missing values without a word and names the second of two equal columns `a.1`. So
-the file is first streamed through the `csv` module, which checks its shape, and only then read by pandas.
+the file is first streamed through the `csv` module, which checks its shape, and only then read by pandas. And pandas
+takes `01` for the number 1 where a file has no other text in that column: what names a class or a level is read as
+text.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from pglearn.errors import InputError
+from pglearn.tables.texts import coded, numbers_in
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -28,8 +33,11 @@ FEATURE_BLANKS = (
 TARGET_BLANKS = ("", "NA", "NaN", "nan", "null")
 
 
-def read_delimited(path: Path, target: str | None) -> pd.DataFrame:
-    """Read a .csv or .tsv file, perhaps gzipped, after checking that it is a table."""
+def read_delimited(path: Path, target: str | None, as_text: Collection[str] = ()) -> pd.DataFrame:
+    """Read a .csv or .tsv file, perhaps gzipped, after checking that it is a table.
+
+    Values of the columns `as_text` stay as they are written.
+    """
     try:
         _refuse_binary(path)
         separator = _separator(path)
@@ -52,6 +60,7 @@ def read_delimited(path: Path, target: str | None) -> pd.DataFrame:
             skipinitialspace=True,
             keep_default_na=False,
             na_values={name: list(TARGET_BLANKS if name == target else FEATURE_BLANKS) for name in header},
+            dtype={name: str for name in header if name == target or name in as_text},
             encoding="utf-8",
             compression="gzip" if _gzipped(path) else None,
             low_memory=False,  # else a column's type is guessed piece by piece and may be mixed
@@ -59,10 +68,42 @@ def read_delimited(path: Path, target: str | None) -> pd.DataFrame:
     except pd.errors.ParserError as error:
         raise InputError(f"{path} cannot be read as a table: {error}. Look for a quote that is not closed.") from error
     if target in frame.columns:
-        # pandas drops spaces before a value only, and "NA " would become a class.
-        padded = [text for text in frame[target].unique() if isinstance(text, str) and text.strip() in TARGET_BLANKS]
-        frame[target] = frame[target].where(~frame[target].isin(padded))
+        codes, texts = coded(frame[target])
+        # The last entry answers for code -1, a missing value.
+        labels = np.array([*_labels(texts), np.nan], dtype=object)
+        frame[target] = pd.Series(labels[codes], dtype=object)
     return frame
+
+
+def _labels(texts: list[str]) -> list[Any]:
+    """What the texts of a target say: numbers or truth values if none of them loses anything by it, else text.
+
+    `01` would come out as 1, and become one class with it. Fractions are no classes: where there are any, these are
+    quantities, however they are written. A -1 among names is the number, which no class may be.
+    """
+    present = [text for text in texts if text not in TARGET_BLANKS]  # pandas drops spaces before "NA ", not after it
+    numbers, quantities = [_number(text) for text in present], numbers_in(present).tolist()
+    values: list[Any] = [-1 if text == "-1" else text for text in present]
+    if set(present) <= {"True", "False"}:
+        values = [text == "True" for text in present]
+    elif None not in numbers:
+        values = numbers
+    elif not any(map(math.isnan, quantities)) and not all(x.is_integer() for x in quantities):
+        values = quantities
+    meaning = dict(zip(present, values, strict=True))
+    return [meaning.get(text) for text in texts]
+
+
+def _number(text: str) -> int | float | None:
+    """The number of 64 bits that is written like this; None where there is none, or it is written otherwise."""
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if str(number) == text and abs(number) < 2**63:
+            return number
+    return None
 
 
 def _gzipped(path: Path) -> bool:

@@ -54,6 +54,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     columns_ : list of str
         The columns kept, in order.
+    category_columns_ : list of str
+        Those of them that are categories.
     feature_names_out_ : object array of str
         The encoded features: `age`, `city=Rome`, `city=(missing)`.
     source_ : int array
@@ -123,6 +125,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             encoded[:, start : start + part.shape[1]] = part
             start += part.shape[1]
         return encoded
+
+    @property
+    def category_columns_(self) -> list[str]:
+        """The columns kept that are categories: what they hold are names, however much like numbers these look."""
+        check_is_fitted(self)
+        return [column.name for column in self._learned if isinstance(column, CategoryColumn)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the encoded features; `input_features` is ignored, the names are those of fit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ MOST_NUMERIC_CLASSES = 50
 MOST_NAMES_SHOWN = 10
 
 
-def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str], target: str | None = None, as_text: Collection[str] = ()) -> pd.DataFrame:
     """Read a table from a CSV, Parquet or NumPy file.
 
     Parameters
@@ -32,6 +32,8 @@ def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.Da
     target : str, optional
         The column of labels. It decides what counts as missing there (below) and, for `.npz`, which array
         holds the labels (default `y`).
+    as_text : names of columns
+        In text files their values stay as they are written, where `01` alone would be taken for the number 1.
 
     Returns
     -------
@@ -47,8 +49,9 @@ def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.Da
     In CSV files a blank is a missing value. So are, in feature columns, `NA`, `N/A`, `null`, `NaN`, `None`
     and the rest of pandas' default list. In the target column only a blank, `NA`, `NaN`, `nan` and `null`
     mark a row to label: a class called `None` stays a class. What is really called `NA` (Namibia) is lost in
-    CSV; spell it differently, or use Parquet, where text is taken as it stands. Spaces after a separator are
-    dropped. A column without a name is called by its place: `Unnamed: 0` for the first.
+    CSV; spell it differently, or use Parquet, where text is taken as it stands. A target is numbers if these,
+    written out, are what the file holds (1 and 2, not `01` and `02`). Spaces after a separator are dropped. A
+    column without a name is called by its place: `Unnamed: 0` for the first.
 
     An `.npz` holds `X`, a 2-D array of numbers; perhaps `feature_names`, strings (else `x0`, `x1`, ...);
     perhaps labels, in which -1 (integers), NaN (floats) or an empty string marks a row to label. Nothing is
@@ -72,7 +75,7 @@ def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.Da
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
-        frame = _reader(path)(path, target)
+        frame = _reader(path)(path, target, as_text)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Check the spelling and the folder you are in.") from error
     except OSError as error:
@@ -87,7 +90,7 @@ def read_table(path: str | os.PathLike[str], target: str | None = None) -> pd.Da
     return frame
 
 
-def _read_parquet(path: Path, target: str | None) -> pd.DataFrame:
+def _read_parquet(path: Path, target: str | None, as_text: Collection[str]) -> pd.DataFrame:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -106,17 +109,17 @@ def _read_parquet(path: Path, target: str | None) -> pd.DataFrame:
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
-_READERS: dict[str, Callable[[Path, str | None], pd.DataFrame]] = {
+_READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]] = {
     ".csv": read_delimited,
     ".csv.gz": read_delimited,
     ".tsv": read_delimited,
     ".tsv.gz": read_delimited,
     ".parquet": _read_parquet,
-    ".npz": read_archive,
+    ".npz": lambda path, target, as_text: read_archive(path, target),
 }
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], pd.DataFrame]:
+def _reader(path: Path) -> Callable[[Path, str | None, Collection[str]], pd.DataFrame]:
     for ending, reader in _READERS.items():
         if path.name.lower().endswith(ending):
             return reader
@@ -184,6 +187,11 @@ def _plain(value: Any) -> Any:
 
 def _classes(target: str, values: list[Any], labelled: int) -> list[Any]:
     present = [value for value in values if value is not None]
+    if -1 in present:
+        raise InputError(
+            f"The target {target!r} holds -1, which means unlabelled to pglearn. "
+            "Leave the rows to label blank; if -1 is a class, give it another name."
+        )
     texts = [value for value in present if isinstance(value, str)]
     if 0 < len(texts) < len(present):
         other = next(value for value in present if not isinstance(value, str))
@@ -197,11 +205,6 @@ def _classes(target: str, values: list[Any], labelled: int) -> list[Any]:
         raise InputError(
             f"The target {target!r} looks continuous: {len(present)} different numbers in {labelled} "
             "labelled rows. pglearn predicts classes; choose another column, or cut this one into classes."
-        )
-    if -1 in present:
-        raise InputError(
-            f"The target {target!r} holds -1, which means unlabelled to pglearn. "
-            "Leave the rows to label blank; if -1 is a class, give it another name."
         )
     if whole:  # pandas reads whole numbers with a blank among them as floats
         return [int(value) if isinstance(value, float) else value for value in values]

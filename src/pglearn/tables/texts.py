@@ -23,6 +23,7 @@ _ISO_DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
+_WHOLE_AS_FLOAT = re.compile(r"(-?[0-9]+)\.0")
 _GROUPS_OF_DIGITS = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
 
 
@@ -45,6 +46,11 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+def without_decimals(text: str) -> str:
+    """1 for 1.0, which pandas writes for a level 1 where a blank is among whole numbers."""
+    return _WHOLE_AS_FLOAT.sub(r"\1", text) if _WHOLE_AS_FLOAT.fullmatch(text) else text
 
 
 def numbers_in(texts: Sequence[str]) -> Floats:
