@@ -89,7 +89,7 @@ def test_table_3_has_ranks(reproduce, out):
     table = pd.read_csv(out / "table3.csv")
     assert table["group"].tolist() == ["10 %", "10 %", "50 %", "50 %"]
     assert table["rank"].between(1, 2).all()
-    assert table["paper_rank"].tolist() == [1.20, 4.80, 1.50, 4.00]
+    assert table[["paper", "difference", "paper_rank"]].isna().all(axis=None), "the paper's are of five sets"
 
 
 def test_table_4_gives_each_competitor_all_units(reproduce, out):

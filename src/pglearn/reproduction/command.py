@@ -275,8 +275,9 @@ def _trace_name(cell: Cell) -> str:
 
 def _percents(options: argparse.Namespace, usual: Experiment) -> tuple[int, ...]:
     """Table 3 takes several shares of labels, the others one: of several, which only figure 4 can use, none."""
-    several = len(usual.percents) > 1
-    return tuple(options.percents) if options.percents and (several or len(options.percents) == 1) else usual.percents
+    if not options.percents or (len(options.percents) > 1 and not usual.by_share):
+        return usual.percents
+    return tuple(options.percents)
 
 
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
