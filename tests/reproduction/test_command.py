@@ -175,6 +175,16 @@ def test_all_figures(reproduce, out, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("options", "percent"), [([], 10), (["--percents", "20"], 20), (["--percents", "20", "30"], 10)]
+)
+def test_figure_3_has_the_share_of_labels_asked_for_and_names_it(reproduce, out, options, percent):
+    pytest.importorskip("matplotlib")
+    assert reproduce("figures", "--only", "3", *options) == 0
+    assert set(pd.read_csv(out / "rows.csv")["percent"]) == {percent}
+    assert f"PG-learn with {percent} % labels, one run each" in (out / "figures" / "figure3.svg").read_text()
+
+
 def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatch):
     pytest.importorskip("matplotlib")
     asked = []

@@ -195,10 +195,10 @@ def _figure_1(session: Session) -> Any:
 
 def _figure_3(session: Session) -> Any:
     sets = [name for name in FIGURE_3_SETS if name in session.data] or list(session.data)
-    percent = EXPERIMENTS["table2"].percents
-    cells = _of_reference(session, splits=1, noise="none", percents=percent).cells(sets)
+    percents = _percents(session.options, EXPERIMENTS["table2"])
+    cells = _of_reference(session, splits=1, noise="none", percents=percents).cells(sets)
     traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
-    return figures.draw_progress(traces, f"PG-learn, one run each, {cells[0].budget}")
+    return figures.draw_progress(traces, f"PG-learn with {cells[0].percent} % labels, one run each, {cells[0].budget}")
 
 
 def _figure_4(session: Session) -> Any:
