@@ -92,6 +92,17 @@ def test_table_3_has_ranks(reproduce, out):
     assert table[["paper", "difference", "paper_rank"]].isna().all(axis=None), "the paper's are of five sets"
 
 
+def test_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
+    twice = ("--methods", "PG-learn", "Grid", "Grid", "--percents", "10", "10", "--sets", "yale", "yale")
+    assert reproduce("table3", *twice) == 0
+    printed = capsys.readouterr().out
+    assert "4 of 4 fits to do" in printed
+    assert printed.count("PG-learn is better than Grid") == 1
+    assert len(pd.read_csv(out / "rows.csv")) == 4
+    assert pd.read_csv(out / "table3.csv")["method"].tolist() == ["PG-learn", "Grid"]
+    assert reproduce("table4", "--methods", "Grid", "--percents", "10", "10") == 0
+
+
 def test_table_4_gives_each_competitor_all_units(reproduce, out):
     assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal") == 0
     rows = pd.read_csv(out / "rows.csv")

@@ -72,6 +72,9 @@ class Session:
     @classmethod
     def of(cls, options: argparse.Namespace) -> Session:
         """Everything that can be wrong is found here, before any time is spent."""
+        for name in ("sets", "methods", "percents", "only"):
+            if given := getattr(options, name):
+                setattr(options, name, list(dict.fromkeys(given)))  # what is named twice is meant once
         _check(options)
         if options.experiment == "figures":
             figures.check_matplotlib()
