@@ -110,6 +110,17 @@ def test_the_checksum_does_not_depend_on_compression(folder):
     assert load_benchmark("yale", folder).size == "60×3"
 
 
+def test_what_many_fits_share_cannot_be_written_to(folder):
+    data = load_benchmark("yale", folder)
+    for array in (data.X, data.y, data.features(), *datasets.rows_of(data, 10, 0)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    before = data.X.copy()
+    for own in (data.features("uniform", 1), data.shown(10, 0)):
+        own[:] = 0
+    np.testing.assert_array_equal(data.X, before)
+
+
 def test_labels_shown_are_those_of_the_labelled_rows_alone():
     data = tiny.benchmark()
     shown = data.shown(10, 3)

@@ -260,6 +260,17 @@ def test_loo_scores_each_class_its_share_of_200_labels():
     assert (problem.scored != other.scored).any()
 
 
+@pytest.mark.parametrize(("validation", "shown"), [("loo", 220), ("kfold", 220), ("holdout", 110)])
+def test_only_holdout_keeps_labels_from_a_method_that_hides_none(validation, shown):
+    """Of 220 labels `loo` scores 200, but the method may learn from them all."""
+    problem = problem_of([0, 1] * 110 + [-1] * 10, validation)
+    assert len(problem.shown) == shown
+    part = problem.among(np.arange(20, 225))
+    assert len(part.shown) == (200 if shown == 220 else (~problem.scored[20:]).sum())
+    (first, _) = replace(problem, others=(np.zeros((230, 1)),)).views
+    assert len(first.shown) == shown
+
+
 @given(labels, st.integers(0, 10))
 def test_holdout_hides_half_of_every_class(y, seed):
     problem = problem_of(y, "holdout", seed)

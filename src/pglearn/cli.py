@@ -153,7 +153,9 @@ def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--sets", nargs="+", metavar="NAME", help="coil, usps, mnist, umist, yale (default: all)")
     group.add_argument("--splits", type=int, metavar="N", help="the first N published splits (default 10)")
-    shares = "shares of labels: table3 and figure 4 any (default: all), table4 and other figures one (default 20)"
+    shares = (
+        "shares of labels: table3 and figure 4 any (default: all), table4, other figures one (default 20, figure 3: 10)"
+    )
     group.add_argument("--percents", nargs="+", type=int, metavar="P", help=shares)
     group.add_argument("--noise", metavar="KIND", help="table4: uniform (default, as the authors ran it) or normal")
     group.add_argument("--only", nargs="+", metavar="FIGURE", help="figures: 1, 3, 4, 5a, 5b, 6 (default: all)")

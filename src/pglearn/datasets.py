@@ -129,7 +129,7 @@ def noisy(X: Array, kind: str, split: int) -> Array:
 
 
 def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> Benchmark:
-    """One of the paper's data sets, in float64, with its published splits.
+    """One of the paper's data sets, in float64, with its published splits; its arrays are read-only.
 
     Parameters
     ----------
@@ -159,7 +159,10 @@ def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> B
             f"{published.sha256}): results on it could not be compared with the paper's. {_where_from(name)}"
         )
     splits = {percent: (arrays[f"train_{percent}"], arrays[f"valid_{percent}"]) for percent in PERCENTS}
-    return Benchmark(name, arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), splits)
+    data = Benchmark(name, arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), splits)
+    for array in (data.X, data.y, *(part for pair in splits.values() for part in pair)):
+        array.setflags(write=False)  # many fits share them, and one that scales in place would change all later ones
+    return data
 
 
 def checksum(arrays: Mapping[str, Array]) -> str:

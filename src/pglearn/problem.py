@@ -48,6 +48,8 @@ class Problem:
     scored: Array
     others: tuple[Points, ...] = ()
     """The same points in other coordinates (`pglearn.basis`)."""
+    held_out: bool = False
+    """Whether the scored labels are kept from a method that hides none by itself (`shown`)."""
 
     @classmethod
     def of(cls, X: Points, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
@@ -66,7 +68,7 @@ class Problem:
                 "Every class has a single labelled row, so no label can be checked against another of its class: "
                 "label at least one more row of some class."
             )
-        return cls(X, classes, labelled, codes, fold, scored)
+        return cls(X, classes, labelled, codes, fold, scored, held_out=validation == "holdout")
 
     def among(self, rows: Array) -> Problem:
         """The problem with these rows alone, in order, and the labels that they have; in the first basis."""
@@ -110,8 +112,11 @@ class Problem:
     def shown(self) -> Array:
         """Positions among the labels that a method may learn from which never hides any.
 
-        With `holdout` those that are not scored, so that the others remain a fair test; otherwise all.
+        With `holdout` those that are not scored, so that the others remain a fair test; otherwise all, also where `loo`
+        scores only some of them.
         """
+        if not self.held_out:
+            return np.arange(len(self.codes))
         never_scored = np.flatnonzero(~self.scored)
         every_class = len(np.unique(self.codes[never_scored])) == self.n_classes
         return never_scored if every_class else np.arange(len(self.codes))

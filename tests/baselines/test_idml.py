@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from pglearn.baselines import IDML, Clock
+from pglearn.baselines import IDML, Clock, FullIDML
 from pglearn.baselines.idml import BETAS, confident_rows, distance_bounds, labelled_pairs
 from pglearn.baselines.masses import mass_normalised
 from pglearn.baselines.spread import Spread
@@ -47,6 +47,18 @@ def test_bounds_are_percentiles_of_squared_distances():
     assert distance_bounds(X, 0) == pytest.approx(np.percentile(D2, [5, 95]))
     assert distance_bounds(np.ones((5, 2)), 0) is None
     assert distance_bounds(np.repeat([[0.0], [2.0]], [99, 1], axis=0), 0) == (4.0, 4.0), "l is not 0"
+
+
+def test_a_time_stamp_costs_no_digits():
+    offset = np.array([0, 0, 0, 1.7e9])
+    far = points(60) + offset
+    X = far - offset  # the same points to the last digit
+    assert distance_bounds(far, 0) == distance_bounds(X, 0)
+    L = np.random.default_rng(0).normal(size=(4, 4))
+    method = FullIDML((4, 8), (0.5, 5.0), seed=0, spread=Spread(0.9))
+    here, there = (method._graph(Problem.of(at, partly_labelled(60, 12)), 5, L) for at in (X, far))
+    np.testing.assert_array_equal(joined(there.edges), joined(here.edges))
+    np.testing.assert_allclose(there.log_w, here.log_w, rtol=1e-12)
 
 
 def test_pairs_have_a_new_row_and_are_met_once():

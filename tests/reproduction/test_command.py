@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pglearn import cli
-from pglearn.reproduction import command, figures, methods
+from pglearn.reproduction import command, figures, methods, traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
 FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet", "--jobs", "1"]
@@ -89,7 +89,18 @@ def test_table_3_has_ranks(reproduce, out):
     table = pd.read_csv(out / "table3.csv")
     assert table["group"].tolist() == ["10 %", "10 %", "50 %", "50 %"]
     assert table["rank"].between(1, 2).all()
-    assert table["paper_rank"].tolist() == [1.20, 4.80, 1.50, 4.00]
+    assert table[["paper", "difference", "paper_rank"]].isna().all(axis=None), "the paper's are of five sets"
+
+
+def test_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
+    twice = ("--methods", "PG-learn", "Grid", "Grid", "--percents", "10", "10", "--sets", "yale", "yale")
+    assert reproduce("table3", *twice) == 0
+    printed = capsys.readouterr().out
+    assert "4 of 4 fits to do" in printed
+    assert printed.count("PG-learn is better than Grid") == 1
+    assert len(pd.read_csv(out / "rows.csv")) == 4
+    assert pd.read_csv(out / "table3.csv")["method"].tolist() == ["PG-learn", "Grid"]
+    assert reproduce("table4", "--methods", "Grid", "--percents", "10", "10") == 0
 
 
 def test_table_4_gives_each_competitor_all_units(reproduce, out):
@@ -173,6 +184,59 @@ def test_all_figures(reproduce, out, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()}
     assert reproduce("figures", "--only", "5b", "6", "--percents", "10", "--splits", "1") == 0
     assert {path: path.stat().st_mtime_ns for path in (out / "traces").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "percent"), [([], 10), (["--percents", "20"], 20), (["--percents", "20", "30"], 10)]
+)
+def test_figure_3_has_the_share_of_labels_asked_for_and_names_it(reproduce, out, options, percent):
+    pytest.importorskip("matplotlib")
+    assert reproduce("figures", "--only", "3", *options) == 0
+    assert set(pd.read_csv(out / "rows.csv")["percent"]) == {percent}
+    assert f"PG-learn with {percent} % labels, one run each" in (out / "figures" / "figure3.svg").read_text()
+
+
+def test_the_time_of_searches_to_watch_is_told_before_them(reproduce, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    printed = []
+
+    def none(cells, *rest):
+        printed.append(capsys.readouterr().out)
+        return iter(())
+
+    monkeypatch.setattr(command, "watched", none)
+    few = (*FEW, "--budget", "32", "--candidates", "8", "--unit-seconds", "0.25", "--only", "3", "6")
+    assert reproduce("figures", *few, small=False) == 0
+    assert "6 fits to do for all figures." in printed[0], "two sets, one without noise and two splits with it"
+    times = re.findall(r"Expected time: about (.*), 1 at a time\.", "".join(printed))
+    assert times == ["6 minutes", "2 minutes", "4 minutes"]
+
+
+def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    usual = traces.traced
+
+    def on_yale_alone(cell, data):
+        if cell.data == "umist":
+            raise ValueError("a degenerate metric")
+        return usual(cell, data)
+
+    monkeypatch.setattr(traces, "traced", on_yale_alone)
+    assert reproduce("figures", "--only", "3", "5b", "6", "--splits", "1") == 1
+    printed = capsys.readouterr().out
+    assert printed.count("PG-learn on umist, 20 %, split 0 failed: ValueError: a degenerate metric") == 1, "of 5b and 6"
+    assert "2 fits failed; the same command tries them again." in printed
+    rows = pd.read_csv(out / "rows.csv")
+    assert set(rows[rows["data"] == "umist"]["failure"]) == {"ValueError: a degenerate metric"}
+    assert rows[rows["data"] == "yale"]["failure"].isna().all()
+    for name in ("3", "5b", "6"):
+        drawn = (out / "figures" / f"figure{name}.svg").read_text()
+        assert "Yale" in drawn
+        assert "UMIST" not in drawn
+    assert reproduce("figures", "--only", "3", "6", "--sets", "umist", "--splits", "1") == 1
+    printed = capsys.readouterr().out
+    assert "Figure 3 is not drawn: nothing that it needs went through." in printed
+    assert "Figure 6 is not drawn" in printed
 
 
 def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatch):

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from pglearn.datasets import load_benchmark
 from pglearn.reproduction import methods
 from pglearn.reproduction import run as harness
 from pglearn.reproduction.methods import Budget
@@ -97,6 +98,63 @@ def test_a_method_that_fails_leaves_a_row_and_the_others_go_on(data, rows, monke
     failed, fine = rows
     assert failed.failure == "ValueError: a degenerate metric"
     assert fine.ok
+
+
+class WithoutAnswer(Spy):
+    def fit(self, X, y):
+        pass
+
+
+class TooShort(Spy):
+    def fit(self, X, y):
+        self.transduction_ = np.zeros(len(X) - 1)
+
+
+class AsColumn(Spy):
+    def fit(self, X, y):
+        self.transduction_ = np.zeros((len(X), 1))
+
+
+class InPlace(Spy):
+    def fit(self, X, y):
+        X -= X.mean(axis=0)
+
+
+def raising(error):
+    def make(budget, seed):
+        raise error
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("method", "failure"),
+    [
+        (WithoutAnswer, "InputError: the estimator has no transduction_ after fit: set it"),
+        (TooShort, "InputError: transduction_ has the shape (59,): make it one label for each of 60 rows."),
+        (AsColumn, "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows."),
+        (InPlace, "ValueError: output array is read-only"),
+        (raising(TypeError("no such option")), "TypeError: no such option"),
+        (raising(KeyError("metric")), "KeyError: 'metric'"),
+        (raising(IndexError("row 60")), "IndexError: row 60"),
+    ],
+)
+def test_whatever_a_method_does_is_a_row_and_the_others_go_on(folder, rows, monkeypatch, method, failure):
+    data = load_benchmark("yale", folder)
+    monkeypatch.setitem(methods.METHODS, "careless", method)
+    cell = replace(CELL, data="yale")
+    run([replace(cell, method="careless"), cell], {"yale": data}, rows, HERE)
+    failed, fine = rows
+    assert failed.failure.startswith(failure)
+    assert np.isnan(failed.accuracy)
+    assert fine.ok
+
+
+def test_ctrl_c_in_a_method_ends_the_run(data, rows, monkeypatch):
+    monkeypatch.setitem(methods.METHODS, "careless", raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        run([replace(CELL, method="careless"), CELL], {"tiny": data}, rows, HERE)
+    assert len(rows) == 0
 
 
 def test_an_interrupted_fit_leaves_no_row(data, rows, monkeypatch):

@@ -56,6 +56,25 @@ def test_ties_and_zeros_raise_no_warning():
     assert 0.1 < found.p <= 1
 
 
+@pytest.mark.parametrize(("rows", "step"), [(450, 3), (1350, 7), (256, 4), (224, 5)])
+def test_ties_of_shares_are_ties_whether_fresh_or_read_from_a_file(rows, step):
+    """Eight splits won and two lost by as many rows are one tie, which floating point and six digits pull apart."""
+    other = np.array([0.83, 0.72, 0.81, 0.66, 0.74, 0.79, 0.69, 0.77, 0.63, 0.71]) * rows // 1
+    steps = np.where(np.arange(10) < 8, step, -step)
+    fresh = (other + steps) / rows, other / rows
+    read = [np.array([float(f"{x:.6f}") for x in part]) for part in fresh]
+    assert len(np.unique(np.abs(np.subtract(*read)))) > 1
+    expected = compared(steps, np.zeros(10)).p
+    assert compared(*fresh).p == compared(*read).p == expected
+
+
+def test_the_smallest_of_steps_counts():
+    """A row of 1,350 more or less is a difference, and two are more than one."""
+    gains = np.arange(1, 11) / 1350
+    assert compared(OTHER + gains, OTHER).p == pytest.approx(2 / 1024)
+    assert compared(OTHER + 1e-6, OTHER).p == 1
+
+
 def test_no_pairs():
     assert compared([], []).pairs == 0
     assert compared([], []).mark == ""

@@ -157,7 +157,7 @@ class FullIDML(IDML):
         return np.asarray(A * np.sqrt(factor))
 
     def _graph(self, problem: Problem, k: int, A: Array) -> Graph:
-        return weighted_graph(problem.X @ A, np.ones(A.shape[1]), k)
+        return weighted_graph((problem.X - problem.centre) @ A, np.ones(A.shape[1]), k)
 
 
 def confident_rows(F: Array, codes: Array, beta: float) -> Array:

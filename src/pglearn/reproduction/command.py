@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ FIGURE_1_BUDGET = Budget(16, 8)  # the T and B of the paper's worked example
 FIGURE_3_SETS = ("coil", "mnist")  # those of the paper
 FIGURE_4_SPLITS = 3  # as in the paper
 QUICK_FIGURE_SPLITS = 1  # of the fits of tables 3 and 4 and, for figure 5a, of all shorter ones
+AFTERWARDS = " What the candidates of a watched search answer is worked out after it, beyond the expected time."
 BELONGS_TO = {
     "percents": ("table3", "table4", "figures"),
     "noise": ("table4", "figures"),
@@ -68,10 +69,14 @@ class Session:
     circumstances: Circumstances
     console: Console
     failed: list[Row] = field(default_factory=list)
+    short_fits: list[Timing] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Session:
         """Everything that can be wrong is found here, before any time is spent."""
+        for name in ("sets", "methods", "percents", "only"):
+            if given := getattr(options, name):
+                setattr(options, name, list(dict.fromkeys(given)))  # what is named twice is meant once
         _check(options)
         if options.experiment == "figures":
             figures.check_matplotlib()
@@ -112,15 +117,7 @@ class Session:
         self.console.print(f"{len(missing)} of {len(cells)} fits to do; rows are kept in {where}.")
         if not missing or self.options.no_run:
             return
-        timings = calibrated(missing, self.timings, self.data, self.options.method_file)
-        seconds = [expected_seconds(cell, timings) for cell in missing]
-        known = [expected for expected in seconds if expected is not None]
-        if len(known) == len(missing):
-            self.console.print(f"Expected time: about {in_words(sum(known) / self.jobs)}, {self.jobs} at a time.")
-        usual = sum(known) / len(known) if known else 1.0
-        weights = {
-            cell: usual if expected is None else expected for cell, expected in zip(missing, seconds, strict=True)
-        }
+        weights = self.tell_time(missing)
         with _bar(self.options.quiet, "fits", weights) as advance:
 
             def done(row: Row) -> None:
@@ -130,9 +127,24 @@ class Session:
 
             run(missing, self.data, self.rows, self.circumstances, self.options.method_file, self.jobs, done)
 
+    def tell_time(self, missing: Sequence[Cell]) -> dict[Cell, float]:
+        """Say how long these fits take, where all can be told; returns the seconds by which each fills a bar."""
+        known = self.timings
+        timings = calibrated(missing, known, self.data, self.options.method_file)
+        self.short_fits.extend(timings[len(known) :])
+        seconds = {cell: expected_seconds(cell, timings) for cell in missing}
+        told = [expected for expected in seconds.values() if expected is not None]
+        if len(told) == len(missing):
+            self.console.print(f"Expected time: about {in_words(sum(told) / self.jobs)}, {self.jobs} at a time.")
+        usual = sum(told) / len(told) if told else 1.0
+        return {cell: usual if expected is None else expected for cell, expected in seconds.items()}
+
     @property
     def timings(self) -> list[Timing]:
-        return [Timing(row.cell, row.seconds) for row in self.rows if row.ok]
+        return [Timing(row.cell, row.seconds) for row in self.rows if row.ok] + self.short_fits
+
+    def trace_path(self, cell: Cell) -> Path:
+        return self.folder / "traces" / _trace_name(cell)
 
     def rows_of(self, cells: Sequence[Cell]) -> list[Row]:
         wanted = set(cells)
@@ -183,69 +195,127 @@ def _tell_full_time(session: Session, name: str) -> None:
 def draw_figures(session: Session) -> None:
     """The figures asked for, each drawn as soon as what it needs is there."""
     folder = writable_folder(session.folder / "figures")
-    for name in session.options.only or FIGURES:
-        figure = _DRAWINGS[name](session)
+    drawings = {name: _DRAWINGS[name] for name in session.options.only or FIGURES}
+    _tell_time_of_all(session, drawings.values())
+    for name, drawing in drawings.items():
+        figure = drawing.draw(session, drawing.cells(session))
+        if figure is None:
+            session.console.print(f"Figure {name} is not drawn: nothing that it needs went through.")
+            continue
         figures.save(figure, folder / f"figure{name}.svg")
         session.console.print(f"Figure {name}: {escape(str(folder / f'figure{name}.svg'))}")
 
 
-def _figure_1(session: Session) -> Any:
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: the fits that it needs, whether they are watched, and how it is drawn; None if none went through."""
+
+    cells: Callable[[Session], list[Cell]]
+    draw: Callable[[Session, list[Cell]], Any]
+    watches: bool = False
+
+    def left(self, session: Session) -> list[Cell]:
+        """What is to be run."""
+        there = (lambda cell: session.trace_path(cell).is_file()) if self.watches else session.rows.has
+        return [cell for cell in self.cells(session) if not there(cell)]
+
+
+def _tell_time_of_all(session: Session, drawings: Collection[Drawing]) -> None:
+    """Of several figures; a single one tells it by itself."""
+    parts = [left for drawing in drawings if (left := drawing.left(session))]
+    missing = list(dict.fromkeys(cell for part in parts for cell in part))
+    if len(parts) > 1:
+        afterwards = AFTERWARDS if any(drawing.watches for drawing in drawings) else ""
+        session.console.print(f"{len(missing)} fits to do for all figures.{afterwards}")
+        session.tell_time(missing)
+
+
+def _nothing(session: Session) -> list[Cell]:
+    return []
+
+
+def _figure_1(session: Session, cells: list[Cell]) -> Any:
     return figures.draw_search(figures.search_picture(FIGURE_1_BUDGET))
 
 
-def _figure_3(session: Session) -> Any:
+def _cells_of_3(session: Session) -> list[Cell]:
     sets = [name for name in FIGURE_3_SETS if name in session.data] or list(session.data)
-    percent = EXPERIMENTS["table2"].percents
-    cells = _of_reference(session, splits=1, noise="none", percents=percent).cells(sets)
-    traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
-    return figures.draw_progress(traces, f"PG-learn, one run each, {cells[0].budget}")
+    percents = _percents(session.options, EXPERIMENTS["table2"])
+    return _of_reference(session, splits=1, noise="none", percents=percents).cells(sets)
 
 
-def _figure_4(session: Session) -> Any:
+def _figure_3(session: Session, cells: list[Cell]) -> Any:
+    return _progress(session, cells, f"{cells[0].percent} % labels")
+
+
+def _cells_of_4(session: Session) -> list[Cell]:
     experiment = session.experiment("table3")
     if not session.options.splits:
         experiment = replace(experiment, splits=min(experiment.splits, FIGURE_4_SPLITS))
-    cells = experiment.cells(session.data)
+    return experiment.cells(session.data)
+
+
+def _figure_4(session: Session, cells: list[Cell]) -> Any:
     session.run(cells)
-    title = f"Test error by share of labels, {experiment.splits} splits, {experiment.budget}"
-    return figures.draw_errors(figures.error_by_labels(session.rows_of(cells)), title, "labels, %")
+    curves = figures.error_by_labels(session.rows_of(cells))
+    title = f"Test error by share of labels, {_splits(cells)} splits, {cells[-1].budget}"
+    return figures.draw_errors(curves, title, "labels, %") if curves else None
 
 
-def _figure_5a(session: Session) -> Any:
+def _cells_of_5a(session: Session) -> list[Cell]:
     experiment = session.experiment("table4")
     budgets = units_over_time(experiment.budget)
-    cells = [cell for budget in budgets for cell in replace(experiment, budget=budget).cells(session.data)]
+    return [cell for budget in budgets for cell in replace(experiment, budget=budget).cells(session.data)]
+
+
+def _figure_5a(session: Session, cells: list[Cell]) -> Any:
     session.run(cells)
-    data = f"{experiment.noise} noise, {experiment.percents[0]} % labels, {experiment.splits} splits"
-    title = f"Test error by time with {data}, up to {experiment.budget}"
-    return figures.draw_errors(figures.error_by_time(session.rows_of(cells)), title, "seconds", log_x=True)
+    curves = figures.error_by_time(session.rows_of(cells))
+    full = cells[-1]
+    data = f"{full.noise} noise, {full.percent} % labels, {_splits(cells)} splits"
+    title = f"Test error by time with {data}, up to {full.budget}"
+    return figures.draw_errors(curves, title, "seconds", log_x=True) if curves else None
 
 
-def _figure_5b(session: Session) -> Any:
-    cells = _of_reference(session, splits=1).cells(session.data)
-    traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
-    data = f"{cells[0].noise} noise, {cells[0].percent} % labels"
-    return figures.draw_progress(traces, f"PG-learn with {data}, one run each, {cells[0].budget}")
+def _cells_of_5b(session: Session) -> list[Cell]:
+    return _of_reference(session, splits=1).cells(session.data)
 
 
-def _figure_6(session: Session) -> Any:
-    traces = _traces(session, _of_reference(session).cells(session.data))
-    return figures.draw_weights(
-        {
-            name: figures.mean_weights(trace for cell, trace in traces.items() if cell.data == name)
-            for name in session.data
-        }
-    )
+def _figure_5b(session: Session, cells: list[Cell]) -> Any:
+    return _progress(session, cells, f"{cells[0].noise} noise, {cells[0].percent} % labels")
 
 
-_DRAWINGS: dict[str, Callable[[Session], Any]] = {
-    "1": _figure_1,
-    "3": _figure_3,
-    "4": _figure_4,
-    "5a": _figure_5a,
-    "5b": _figure_5b,
-    "6": _figure_6,
+def _cells_of_6(session: Session) -> list[Cell]:
+    return _of_reference(session).cells(session.data)
+
+
+def _figure_6(session: Session, cells: list[Cell]) -> Any:
+    traces = _traces(session, cells)
+    weights = {
+        name: figures.mean_weights(trace for cell, trace in traces.items() if cell.data == name)
+        for name in dict.fromkeys(cell.data for cell in traces)
+    }
+    return figures.draw_weights(weights) if weights else None
+
+
+_DRAWINGS = {
+    "1": Drawing(_nothing, _figure_1),
+    "3": Drawing(_cells_of_3, _figure_3, watches=True),
+    "4": Drawing(_cells_of_4, _figure_4),
+    "5a": Drawing(_cells_of_5a, _figure_5a),
+    "5b": Drawing(_cells_of_5b, _figure_5b, watches=True),
+    "6": Drawing(_cells_of_6, _figure_6, watches=True),
 }
+
+
+def _progress(session: Session, cells: list[Cell], data: str) -> Any:
+    traces = {cell.data: trace for cell, trace in _traces(session, cells).items()}
+    title = f"PG-learn with {data}, one run each, {cells[0].budget}"
+    return figures.draw_progress(traces, title) if traces else None
+
+
+def _splits(cells: Sequence[Cell]) -> int:
+    return len({cell.split for cell in cells})
 
 
 def _of_reference(session: Session, **changes: Any) -> Experiment:
@@ -254,17 +324,24 @@ def _of_reference(session: Session, **changes: Any) -> Experiment:
 
 
 def _traces(session: Session, cells: Sequence[Cell]) -> dict[Cell, Trace]:
-    """Searches that were watched, from their files where they are there. Each is also a fit, and has its row."""
-    folder = writable_folder(session.folder / "traces")
-    paths = {cell: folder / _trace_name(cell) for cell in cells}
-    missing = [cell for cell in cells if not paths[cell].is_file()]
-    with _bar(session.options.quiet, "searches to watch", dict.fromkeys(missing, 1.0)) as advance:
+    """Searches that were watched, from their files where they are there. Each is also a fit, and has its row; of one
+    that fails, this is all that is left."""
+    writable_folder(session.folder / "traces")
+    tried = {row.cell for row in session.failed}
+    missing = [cell for cell in cells if cell not in tried and not session.trace_path(cell).is_file()]
+    session.console.print(f"{len(missing)} of {len(cells)} searches to watch.{AFTERWARDS if missing else ''}")
+    weights = session.tell_time(missing) if missing else {}
+    with _bar(session.options.quiet, "searches to watch", weights) as advance:
         for cell, trace, outcome in watched(missing, session.data, session.jobs):
-            trace.save(paths[cell])
+            row = row_of(cell, outcome, session.data[cell.data], session.circumstances)
+            if trace is not None:
+                trace.save(session.trace_path(cell))
+            else:
+                session.failed.append(row)
             if not session.rows.has(cell):
-                session.rows.add(row_of(cell, outcome, session.data[cell.data], session.circumstances))
+                session.rows.add(row)
             advance(cell)
-    return {cell: Trace.load(path) for cell, path in paths.items()}
+    return {cell: Trace.load(path) for cell in cells if (path := session.trace_path(cell)).is_file()}
 
 
 def _trace_name(cell: Cell) -> str:
@@ -275,8 +352,9 @@ def _trace_name(cell: Cell) -> str:
 
 def _percents(options: argparse.Namespace, usual: Experiment) -> tuple[int, ...]:
     """Table 3 takes several shares of labels, the others one: of several, which only figure 4 can use, none."""
-    several = len(usual.percents) > 1
-    return tuple(options.percents) if options.percents and (several or len(options.percents) == 1) else usual.percents
+    if not options.percents or (len(options.percents) > 1 and not usual.by_share):
+        return usual.percents
+    return tuple(options.percents)
 
 
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:

@@ -27,6 +27,8 @@ class Experiment:
     quick_budget: Budget
     splits: int = SPLITS
     methods: tuple[str, ...] = tuple(METHODS)
+    by_share: bool = False
+    """Whether a line is a share of labels, over all data sets, with ranks, and not a data set."""
 
     def cells(self, sets: Iterable[str]) -> list[Cell]:
         """Split by split, so that a run that is stopped has compared all methods on what it has."""
@@ -60,6 +62,7 @@ EXPERIMENTS = {
             noise="none",
             budget=Budget(16, 4, unit_seconds=0.2),
             quick_budget=Budget(16, 4, unit_seconds=0.02),
+            by_share=True,
         ),
         Experiment(
             "table4",

@@ -18,13 +18,10 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from pglearn.datasets import Benchmark
-from pglearn.errors import PGLearnError
+from pglearn.errors import InputError
 from pglearn.problem import Array
 from pglearn.reproduction.methods import Budget, methods_with
 from pglearn.reproduction.rows import Cell, Circumstances, Row, Rows, now
-
-FAILURES = (PGLearnError, ValueError, ArithmeticError, MemoryError, RuntimeError)
-"""What a method may raise without ending the run: the row then says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,12 @@ def fitted(method: str, files: Sequence[Path], budget: Budget, seed: int, X: Arr
     started = time.perf_counter()
     try:
         return timed(methods_with(files)[method](budget, seed), X, y)
-    except FAILURES as error:
-        return Outcome(None, np.nan, time.perf_counter() - started, f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001  whatever a method does, the row says so and the others are fitted
+        return failed(error, time.perf_counter() - started)
+
+
+def failed(error: Exception, seconds: float) -> Outcome:
+    return Outcome(None, np.nan, seconds, f"{type(error).__name__}: {error}")
 
 
 def timed(model: Any, X: Array, y: Array, **options: Any) -> Outcome:
@@ -55,7 +56,17 @@ def timed(model: Any, X: Array, y: Array, **options: Any) -> Outcome:
         model.fit(X, y, **options)
         seconds = time.perf_counter() - started
     interrupted = getattr(model, "stop_reason_", "finished") == "interrupted"
-    return Outcome(np.asarray(model.transduction_), validation_accuracy(model), seconds, interrupted=interrupted)
+    return Outcome(_answer(model, len(X)), validation_accuracy(model), seconds, interrupted=interrupted)
+
+
+def _answer(model: Any, points: int) -> Array:
+    """The label of every row."""
+    if not hasattr(model, "transduction_"):
+        raise InputError("the estimator has no transduction_ after fit: set it to an array with a label for every row.")
+    labels = np.asarray(model.transduction_)
+    if labels.shape != (points,):
+        raise InputError(f"transduction_ has the shape {labels.shape}: make it one label for each of {points:,} rows.")
+    return labels
 
 
 def validation_accuracy(model: Any) -> float:

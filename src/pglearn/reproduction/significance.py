@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import wilcoxon
 
+from pglearn.problem import Array
+
 MARKS = ((0.005, "▲"), (0.01, "△"))
 LEVEL = 0.01
 """At which the paper speaks of a significant difference."""
+SAME = 2.5e-6
+"""Differences that are apart by less are one: a file of rows keeps six digits of either accuracy."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,20 @@ def compared(reference: ArrayLike, other: ArrayLike) -> Comparison:
     if not len(differences):
         return Comparison(0, float("nan"), float("nan"))
     p = 1.0
-    if differences.any():
+    if (steps := _steps(differences)).any():
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sample size too small")  # few splits cannot reach a mark anyway
             warnings.filterwarnings("ignore", "Exact p-value calculation does not work")
-            p = float(wilcoxon(differences).pvalue)
+            p = float(wilcoxon(steps).pvalue)
     return Comparison(len(differences), float(differences.mean()), p)
+
+
+def _steps(differences: Array) -> Array:
+    """The differences as whole numbers of either sign that keep their order and their ties.
+
+    Equal shares of test rows differ in their last digits, which no rounding mends where its edge lies between them.
+    """
+    sizes = np.abs(differences)
+    every = np.sort(np.append(0.0, sizes))
+    least = every[np.append(True, np.diff(every) > SAME)]
+    return np.asarray(np.sign(differences) * (np.searchsorted(least, sizes, side="right") - 1))

@@ -7,7 +7,7 @@ are ranked among themselves; another one as if it alone had joined them.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,6 +18,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
 from scipy.stats import rankdata
 
+from pglearn.datasets import NAMES
 from pglearn.reproduction.experiments import Experiment
 from pglearn.reproduction.methods import REFERENCE
 from pglearn.reproduction.rows import Row
@@ -64,7 +65,7 @@ class Table:
 
     @property
     def has_ranks(self) -> bool:
-        return len(self.experiment.percents) > 1
+        return self.experiment.by_share
 
     @property
     def setting(self) -> str:
@@ -97,7 +98,7 @@ def table_of(experiment: Experiment, rows: Iterable[Row], sets: Sequence[str]) -
         ],
         columns=["method", "data", "percent", "split", "accuracy", "seconds"],
     )
-    if len(experiment.percents) > 1:
+    if experiment.by_share:
         groups = {f"{percent} %": frame[frame["percent"] == percent] for percent in experiment.percents}
     else:
         groups = {data: frame[frame["data"] == data] for data in sets} | {MEAN: frame}
@@ -113,7 +114,7 @@ def _entry(experiment: Experiment, group: str, method: str, frame: pd.DataFrame)
     return Entry(
         group=group,
         method=method,
-        paper=_printed(experiment.name, group, method, mine["data"].unique()),
+        paper=_printed(experiment, group, method, mine["data"].unique()),
         ours=float(by_set.mean().mean()) if len(mine) else None,
         deviation=float(by_set.std(ddof=1).mean()),
         splits=int(by_set.count().max()) if len(mine) else 0,
@@ -123,9 +124,14 @@ def _entry(experiment: Experiment, group: str, method: str, frame: pd.DataFrame)
     )
 
 
-def _printed(name: str, group: str, method: str, sets: Iterable[str]) -> Printed | None:
-    """The paper's figure; for the mean, that of its figures on the data sets that were measured."""
-    figures = published(name)
+def _printed(experiment: Experiment, group: str, method: str, sets: Collection[str]) -> Printed | None:
+    """The paper's figure; for the mean, that of its figures on the data sets that were measured.
+
+    A figure over all data sets is no match for one that was measured on some of them.
+    """
+    figures = published(experiment.name)
+    if experiment.by_share and 0 < len(sets) < len(NAMES):
+        return None
     if group != MEAN:
         return figures.get((group, method))
     of_sets = [figures[data, method].accuracy for data in sets if (data, method) in figures]

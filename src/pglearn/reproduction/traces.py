@@ -6,6 +6,7 @@ scored when the fit is over, so that looking costs the search no time and no tes
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC
 from pglearn.reproduction.methods import METHODS, REFERENCE
 from pglearn.reproduction.rows import Cell
-from pglearn.reproduction.run import Outcome, accuracy, timed
+from pglearn.reproduction.run import Outcome, accuracy, failed, timed
 from pglearn.search import Event
 
 
@@ -82,8 +83,11 @@ class Watcher:
             self.entries.append((self._until, event))
 
 
-def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> Iterator[tuple[Cell, Trace, Outcome]]:
-    """Searches, `jobs` at a time, in whatever order they finish. One that Ctrl-C has cut short ends them all."""
+def watched(
+    cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int
+) -> Iterator[tuple[Cell, Trace | None, Outcome]]:
+    """Searches, `jobs` at a time, in whatever order they finish. One that fails has no trace, and an outcome that says
+    so; one that Ctrl-C has cut short ends them all."""
     calls = (delayed(_numbered)(number, cell, data[cell.data]) for number, cell in enumerate(cells))
     for number, trace, outcome in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
         if outcome.interrupted:
@@ -91,9 +95,13 @@ def watched(cells: Sequence[Cell], data: Mapping[str, Benchmark], jobs: int) -> 
         yield cells[number], trace, outcome
 
 
-def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace, Outcome]:
-    with threadpool_limits(limits=1):
-        return number, *traced(cell, data)
+def _numbered(number: int, cell: Cell, data: Benchmark) -> tuple[int, Trace | None, Outcome]:
+    started = time.perf_counter()
+    try:
+        with threadpool_limits(limits=1):
+            return number, *traced(cell, data)
+    except Exception as error:  # noqa: BLE001  whatever it is, its row says so and the others are watched
+        return number, None, failed(error, time.perf_counter() - started)
 
 
 def traced(cell: Cell, data: Benchmark) -> tuple[Trace, Outcome]:

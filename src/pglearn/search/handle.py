@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class OnDisk:
     """For other processes of this machine: points and labels as files in a temporary folder."""
 
     def __init__(self, problem: Problem) -> None:
-        without_labels = dict.fromkeys(LABELS, np.empty(0))
+        without_labels: dict[str, Any] = dict.fromkeys(LABELS, np.empty(0))
         self._rest = replace(problem, X=np.empty((0, 0)), others=(), **without_labels)
         tables = [parts_of(X, f"X{basis}") for basis, X in enumerate((problem.X, *problem.others))]
         self._tables = [list(parts) for parts in tables]
@@ -93,7 +93,7 @@ class OnDisk:
                 table_of({name: self._read(name) for name in names}, f"X{basis}")
                 for basis, names in enumerate(self._tables)
             )
-            labels = {name: self._read(name) for name in LABELS}
+            labels: dict[str, Any] = {name: self._read(name) for name in LABELS}
             _opened.problem = replace(self._rest, X=X, others=tuple(others), **labels)
             _opened.folder, _opened.parent = self._folder, os.getppid()
             gc.freeze()  # loky collects garbage every second, and would look through all of NumPy and SciPy each time
