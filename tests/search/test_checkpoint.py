@@ -179,6 +179,27 @@ def test_killed_between_two_rounds_the_state_before_is_whole(folder, uninterrupt
     assert_same_fit(model(folder).fit(*points()), uninterrupted)
 
 
+def test_with_a_candidate_that_fails_on_the_way_it_is_the_same(tmp_path, in_the_round, monkeypatch):
+    usual, first = CPUEngine.value_and_gradient, {}
+
+    def raises_after_the_first(self, problem, configurations):
+        (here,) = configurations
+        if here.owner == 1 and not np.array_equal(first.setdefault(here.owner, here.a), here.a):
+            raise MemoryError("no room")
+        return usual(self, problem, configurations)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_after_the_first)
+
+    def fitted(*arguments):
+        with pytest.warns(UserWarning, match="1 of 8 candidates failed and were left out"):
+            return model(*arguments).fit(*points())
+
+    uninterrupted = fitted()
+    for number in range(5, 30, 6):
+        killed(tmp_path / str(number), number)
+        assert_same_fit(fitted(tmp_path / str(number)), uninterrupted)
+
+
 def test_a_search_may_be_killed_again_and_again(folder, uninterrupted, in_the_round):
     for number in (5, 12, 12, 20, 33):
         killed(folder, number)

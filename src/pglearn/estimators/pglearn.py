@@ -43,6 +43,7 @@ from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
+from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import Here, Workers, workers_for
 from pglearn.sparse import parts_of
 
@@ -52,9 +53,9 @@ SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 # What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
-SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
-    "best": lambda result, survivors: result.ranked[:1],
-    "ensemble": lambda result, survivors: result.standing[:survivors],
+SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
+    "best": lambda found, survivors: ranked(found)[:1],
+    "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
 
 
@@ -314,13 +315,13 @@ class PGLearnClassifier(TableClassifier):
                 told = about(table.X, table.problem) | {"searched": table.searched.n}
                 names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
-            chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
+            chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
             emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
-            self._conclude(table, task, result, [c for c in chosen if c.best is not None], emit)
+            self._conclude(table, task, result, chosen, emit)
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
         self.stop_reason_ = result.reason
-        warn_of_failures(result.candidates)
+        warn_of_failures(result.candidates, chosen)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(

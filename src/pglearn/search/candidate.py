@@ -65,6 +65,11 @@ class Candidate:
         return self.converged or self.failure is not None
 
     @property
+    def sound(self) -> bool:
+        """Looked at, and nothing has gone wrong since."""
+        return bool(np.isfinite(self.loss)) and self.failure is None
+
+    @property
     def here(self) -> Configuration:
         return Configuration(self.k, self.a, self.id, self.basis, self.anchor)
 

@@ -42,13 +42,14 @@ class SearchResult:
 
     @property
     def ranked(self) -> list[Candidate]:
-        """Candidates still in the race at the end, best first."""
+        """Candidates still in the race at the end, best first and those that failed last."""
         return ranked(self._alive)
 
     @property
-    def standing(self) -> list[Candidate]:
-        """The same, the best of every basis first, then the second of every basis, and so on."""
-        return standing(self._alive)
+    def found(self) -> list[Candidate]:
+        """Those of them that can answer: with something found, and one that failed only if all of these did."""
+        found = [c for c in self._alive if c.best is not None]
+        return [c for c in found if c.failure is None] or found
 
     @property
     def _alive(self) -> list[Candidate]:
@@ -101,14 +102,14 @@ class Search:
         run = self._as_they_come if self.asynchronous else self._in_rounds
         state, reason = run(state, self._stints(begun), pool, emit, keep)
         result = SearchResult(state.candidates, reason or "finished")
-        best = result.ranked[0]
-        if best.best is None:
+        if not result.found:
             raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
             if raised:
                 raise WorkerError(f"No candidate could be evaluated. The first failed with {raised[0]}")
             raise InputError(
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
+        best = ranked(result.found)[0]
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
         return replace(result, events=emit.told)
 
