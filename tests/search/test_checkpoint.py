@@ -306,6 +306,19 @@ def test_a_changed_parameter_is_named(folder, changes, difference):
     refused(folder, f"the checkpoint of another search: {difference}. Go on with what it was begun with", **changes)
 
 
+def test_another_device_is_named(folder, monkeypatch):
+    def runs_on(device):
+        engine = type("Torch", (AllAtOnce,), {"name": f"torch on {device}"})
+        monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
+
+    runs_on("NVIDIA H200")
+    killed(folder, 12)
+    runs_on("cpu")
+    refused(folder, 'another search: engine was "torch on NVIDIA H200" and is "torch on cpu". Go on with what it was')
+    runs_on("NVIDIA H200")
+    model(folder, device_memory=1.0).fit(*points())
+
+
 def test_changed_points_and_labels_are_named(folder):
     killed(folder, 12)
     X, y = points()

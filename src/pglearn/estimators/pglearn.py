@@ -50,7 +50,8 @@ from pglearn.sparse import parts_of
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 
-# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
+# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on, but
+# for last bits that the torch engine rounds otherwise with another device_memory.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
 SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
@@ -143,7 +144,8 @@ class PGLearnClassifier(TableClassifier):
     checkpoint : str or path, optional
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
-        the answer depends on is refused; needs a whole number as `random_state`.
+        the answer depends on is refused, another device too; needs a whole number as `random_state`. (Of the torch
+        engine, `device_memory` says how many candidates are computed together, and so may change last bits.)
     asynchronous : bool, default=False
         Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
         workers are much slower than others; the answer then depends on who was first (docs/failures.md).
@@ -442,7 +444,7 @@ class PGLearnClassifier(TableClassifier):
         problem = table.problem
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
-        chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
+        chosen |= {"engine": task.engine.name, "pglearn": __version__}
         return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
 
     def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
