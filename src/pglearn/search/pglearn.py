@@ -171,7 +171,7 @@ class Search:
             round = under_way.pop(candidate.id)
             parts.pop(candidate.id, None)
             whole = whole and self._is_over(candidate, stints[round], pool)
-            _tell(candidate, round, emit)
+            candidate = _told(candidate, round, emit)
             if not whole:
                 ladder.candidates[candidate.id] = candidate
                 continue
@@ -227,8 +227,7 @@ class Search:
 
         for candidate in pool.run(state.waiting, stint, on_part) if state.waiting else ():
             whole = whole and self._is_over(candidate, stint, pool)
-            _tell(candidate, state.round, emit)
-            state = state.with_back(candidate)
+            state = state.with_back(_told(candidate, state.round, emit))
             if whole:
                 keep(state, False)
         return self._looked_at(state, pool, emit), whole
@@ -240,8 +239,7 @@ class Search:
             return state
         first = state.alive[0]
         seen = pool.look_at(first)
-        _tell(seen, max(state.round - 1, 0) if state.rungs else state.round, emit)
-        return state.with_back(seen)
+        return state.with_back(_told(seen, max(state.round - 1, 0) if state.rungs else state.round, emit))
 
     def _is_over(self, candidate: Candidate, stint: Stint, pool: Pool) -> bool:
         """Whether a candidate has run to the end of its stint."""
@@ -290,8 +288,9 @@ def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
     emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, basis=candidate.basis)
 
 
-def _tell(candidate: Candidate, round: int, emit: Stream) -> None:
-    """Of a candidate that comes back; of one that nobody has looked at there is nothing to tell."""
+def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:
+    """Tell of a candidate that comes back, and what it is then; of one that nobody has looked at there is nothing to
+    tell."""
     if candidate.started:
         emit(
             "candidate_advanced",
@@ -310,4 +309,4 @@ def _tell(candidate: Candidate, round: int, emit: Stream) -> None:
             seconds=candidate.seconds - candidate.told_seconds,
             a=candidate.answer.a,
         )
-    candidate.come_back()
+    return candidate.come_back()
