@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.errors import CheckpointError, InputError, OutputError
 from pglearn.search import checkpoint as module
-from pglearn.search import read_events
+from pglearn.search import lock, read_events
 from pglearn.search.checkpoint import SLOTS, digest
 from pglearn.search.events import EventLog
 from pglearn.search.lock import Lock
@@ -581,6 +584,42 @@ def test_the_lock_is_free_after_an_error(folder):
     killed(folder, 3)
     with Lock(folder / "lock"):
         pass
+
+
+def test_a_second_thread_is_refused_as_the_first_takes_and_as_it_gives_back(tmp_path, monkeypatch):
+    path, seen = tmp_path / "lock", []
+
+    def second():
+        try:
+            with Lock(path):
+                seen.append("has it, too")
+        except CheckpointError as error:
+            seen.append(str(error))
+
+    def meanwhile(usual):
+        def called(*arguments):
+            monkeypatch.undo()
+            thread = threading.Thread(target=second)
+            thread.start()
+            thread.join()
+            return usual(*arguments)
+
+        return called
+
+    monkeypatch.setattr(lock, "_take", meanwhile(lock._take))
+    with Lock(path) as first:
+        assert len(seen) == 1
+        monkeypatch.setattr(first, "_file", SimpleNamespace(close=meanwhile(first._file.close)))
+    assert len(seen) == 2
+    assert all(f"is in use by process {os.getpid()}" in said for said in seen)
+    second()
+    assert seen[2] == "has it, too"
+
+
+def test_what_cannot_be_locked_is_not_held(tmp_path):
+    for _ in range(2):
+        with pytest.raises(OutputError, match="cannot be written"), Lock(tmp_path / "no folder" / "lock"):
+            pass
 
 
 # Events of a search that was resumed
