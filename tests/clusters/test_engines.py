@@ -21,9 +21,9 @@ from bench.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Stint
-from pglearn.search.pool import PART, WORKER_DIED
+from pglearn.search.pool import PART, PART_SECONDS, WORKER_DIED
 from pglearn.search.workers import workers_for
-from tests.clusters.engines import DiesOnce
+from tests.clusters.engines import DiesOnce, SaysThatItRuns
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
 from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
@@ -157,13 +157,29 @@ def test_after_a_stop_candidates_come_back_as_they_are(cluster):
     assert not any(candidate.started for candidate in back)
 
 
-def test_running_tasks_end_soon_after_a_stop(cluster):
-    with pool_of(Sleepy(0.05), workers_for(cluster, 2)) as pool:
-        threading.Timer(1.0, pool.stop).start()
-        begun = time.monotonic()
+def test_running_tasks_end_soon_after_a_stop(cluster, tmp_path, monkeypatch):
+    """Long before the part that they are in is over; and the pool does not give them up, which would hide it."""
+    monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 600)
+    stopped = []
+
+    def stop_as_both_run():
+        try:
+            wait_for(lambda: len(list(tmp_path.iterdir())) == 2, "two tasks that run")
+        finally:
+            stopped.append(time.monotonic())
+            pool.stop()
+
+    with pool_of(SaysThatItRuns(0.05, str(tmp_path)), workers_for(cluster, 2)) as pool:
+        threading.Thread(target=stop_as_both_run).start()
         back = list(pool.run(ones(2), Stint(seconds=600)))
-        assert time.monotonic() - begun < 300
+        took = time.monotonic() - stopped[0]
     assert sorted(candidate.id for candidate in back) == [0, 1]
+    assert len(list(tmp_path.iterdir())) == 2, "both had started"
+    if is_spark(cluster):  # it cancels them, which takes it seconds, and they come back as they went
+        assert not any(candidate.started for candidate in back)
+    else:
+        assert all(candidate.started for candidate in back)
+        assert took < 4 < PART_SECONDS
 
 
 def test_max_time_is_honoured_to_within_one_step(cluster):

@@ -74,10 +74,12 @@ class Broadcast:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """By a thread, because this may be called from the handler of a signal."""
-        if not self._stop.is_set() and self._told is not None:
-            threading.Thread(target=self._told, args=(self._name,), daemon=True).start()
+        """Tell them by a thread, because this may be called from the handler of a signal; but first what is sent from
+        now on knows of it."""
+        is_first = not self._stop.is_set()
         self._stop.set()
+        if is_first and self._told is not None:
+            threading.Thread(target=self._told, args=(self._name,), daemon=True).start()
 
     def undisturbed(self) -> AbstractContextManager[object]:
         return nullcontext()  # these engines keep Ctrl-C from their workers themselves
