@@ -96,9 +96,18 @@ class Remote(Executor):
         """The problem, as the engine knows it."""
         self.under_way = 0
         self._lock = threading.Lock()
+        self._then: Callable[[], None] | None = None
 
     def forget(self) -> None:
         self.points = None
+
+    def when_at_rest(self, then: Callable[[], None]) -> None:
+        """Call it when nothing is under way: now, or as the last task comes back."""
+        with self._lock:
+            if self.under_way:
+                self._then = then
+                return
+        then()
 
     def begun(self) -> Future[Any]:
         future: Future[Any] = Future()
@@ -118,6 +127,9 @@ class Remote(Executor):
         finally:
             with self._lock:
                 self.under_way -= 1
+                then = None if self.under_way else self._then
+            if then is not None:
+                then()
 
 
 def explained(error: BaseException) -> BaseException:
