@@ -11,6 +11,19 @@ from pathlib import Path
 
 from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.problem import Problem
+from tests.search.fakes import Sleepy
+
+
+@dataclass(frozen=True)
+class SaysThatItRuns(Sleepy):
+    """Leaves a file for every candidate that it has evaluated."""
+
+    folder: str = ""
+
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        evaluation = super().judged(problem, configuration)
+        (Path(self.folder) / str(configuration.k)).touch()
+        return evaluation
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from bench.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Stint
-from pglearn.search.pool import PART, WORKER_DIED
+from pglearn.search.pool import PART, PART_SECONDS, WORKER_DIED, Task, run_task
 from pglearn.search.workers import workers_for
-from tests.clusters.engines import DiesOnce
+from tests.clusters.engines import DiesOnce, SaysThatItRuns
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
-from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
+from tests.search.fakes import NEVER_ENOUGH, CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
 from tests.search.test_failures import searched as within_time
 from tests.search.test_pool import assert_identical, candidates, ones, pool_of, searched
 
@@ -157,13 +157,29 @@ def test_after_a_stop_candidates_come_back_as_they_are(cluster):
     assert not any(candidate.started for candidate in back)
 
 
-def test_running_tasks_end_soon_after_a_stop(cluster):
-    with pool_of(Sleepy(0.05), workers_for(cluster, 2)) as pool:
-        threading.Timer(1.0, pool.stop).start()
-        begun = time.monotonic()
+def test_running_tasks_end_soon_after_a_stop(cluster, tmp_path, monkeypatch):
+    """Long before the part that they are in is over; and the pool does not give them up, which would hide it."""
+    monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 600)
+    stopped = []
+
+    def stop_as_both_run():
+        try:
+            wait_for(lambda: len(list(tmp_path.iterdir())) == 2, "two tasks that run")
+        finally:
+            stopped.append(time.monotonic())
+            pool.stop()
+
+    with pool_of(SaysThatItRuns(0.05, str(tmp_path)), workers_for(cluster, 2)) as pool:
+        threading.Thread(target=stop_as_both_run).start()
         back = list(pool.run(ones(2), Stint(seconds=600)))
-        assert time.monotonic() - begun < 300
+        took = time.monotonic() - stopped[0]
     assert sorted(candidate.id for candidate in back) == [0, 1]
+    assert len(list(tmp_path.iterdir())) == 2, "both had started"
+    if is_spark(cluster):  # it cancels them, which takes it seconds, and they come back as they went
+        assert not any(candidate.started for candidate in back)
+    else:
+        assert all(candidate.started for candidate in back)
+        assert took < 4 < PART_SECONDS
 
 
 def test_max_time_is_honoured_to_within_one_step(cluster):
@@ -243,6 +259,29 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
 def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
     with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
         workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
+
+
+@only("ray")
+@pytest.mark.parametrize("waits", [True, False])
+def test_ray_does_not_keep_that_it_was_told_to_stop(ray, tmp_path, waits):
+    from ray.experimental import internal_kv
+
+    def told():
+        return internal_kv._internal_kv_list(b"pglearn-")
+
+    workers = workers_for("ray", 2)
+    handle = workers.handle(small_problem())
+    task = Task(SaysThatItRuns(0.05, str(tmp_path)), NEVER_ENOUGH)
+    wait_for(lambda: told() == [], "a cluster that has forgotten the test before")
+    outcome = workers.executor().submit(run_task, task, handle, ones(1), Stint(seconds=60))
+    wait_for(lambda: list(tmp_path.iterdir()), "a task that runs")
+    handle.stop()
+    wait_for(told, "what the cluster is told")
+    if waits:
+        outcome.result(timeout=4)
+    workers.close()
+    outcome.result(timeout=4)  # it has heard, though it was left alone
+    wait_for(lambda: told() == [], "a cluster that has forgotten it")
 
 
 @only("ray")

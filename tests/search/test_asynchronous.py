@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -62,6 +62,29 @@ def test_the_first_to_come_up_is_the_best_of_those_back_so_far():
     assert ladder.next() == (runs[0][0], 1), "the best of all, now that all are back"
     assert [c.id for c in comes_back(runs[0][0], 1, 1.0)] == [3, 1]
     assert ladder.rungs[:4] == [1, 0, 0, 0]
+
+
+def test_one_that_has_failed_does_not_come_up_while_sound_ones_may():
+    """Who fails is back first."""
+    ladder = Ladder(Schedule(budget=4, rate=2, population=4), NumberedDraws(), [], [])
+    runs = [ladder.next()[0] for _ in range(4)]
+    for candidate, loss, failure in zip(runs[:2], (0.1, np.inf), ("a bug", "a bug"), strict=True):
+        ladder.back(replace(candidate, loss=loss, failure=failure), 0)
+    assert ladder.next()[0].id == 4, "a new draw"
+    ladder.back(replace(runs[2], loss=7.0), 0)
+    assert [ladder.next()[0].id for _ in range(2)] == [2, 5]
+    ladder.back(replace(runs[3], loss=8.0), 0)
+    assert ladder.next()[0].id == 3
+
+
+def test_where_too_few_are_sound_as_many_come_up_as_ever():
+    ladder = Ladder(Schedule(budget=4, rate=2, population=4), NumberedDraws(), [], [])
+    runs = [ladder.next()[0] for _ in range(4)]
+    for candidate in runs[:3]:
+        ladder.back(replace(candidate, loss=float(candidate.id), failure="a bug"), 0)
+    assert ladder.next()[0].id == 4
+    ladder.back(replace(runs[3], loss=8.0), 0)
+    assert [ladder.next()[0].id for _ in range(2)] == [3, 0]
 
 
 @pytest.mark.parametrize("name", ["serial", "threads"])

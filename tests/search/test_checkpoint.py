@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.errors import CheckpointError, InputError, OutputError
 from pglearn.search import checkpoint as module
-from pglearn.search import read_events
+from pglearn.search import lock, read_events
 from pglearn.search.checkpoint import SLOTS, digest
 from pglearn.search.events import EventLog
 from pglearn.search.lock import Lock
@@ -179,6 +182,27 @@ def test_killed_between_two_rounds_the_state_before_is_whole(folder, uninterrupt
     assert_same_fit(model(folder).fit(*points()), uninterrupted)
 
 
+def test_with_a_candidate_that_fails_on_the_way_it_is_the_same(tmp_path, in_the_round, monkeypatch):
+    usual, first = CPUEngine.value_and_gradient, {}
+
+    def raises_after_the_first(self, problem, configurations):
+        (here,) = configurations
+        if here.owner == 1 and not np.array_equal(first.setdefault(here.owner, here.a), here.a):
+            raise MemoryError("no room")
+        return usual(self, problem, configurations)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_after_the_first)
+
+    def fitted(*arguments):
+        with pytest.warns(UserWarning, match="1 of 8 candidates failed and were left out"):
+            return model(*arguments).fit(*points())
+
+    uninterrupted = fitted()
+    for number in range(5, 30, 6):
+        killed(tmp_path / str(number), number)
+        assert_same_fit(fitted(tmp_path / str(number)), uninterrupted)
+
+
 def test_a_search_may_be_killed_again_and_again(folder, uninterrupted, in_the_round):
     for number in (5, 12, 12, 20, 33):
         killed(folder, number)
@@ -283,6 +307,19 @@ def refused(folder, sentence, X=None, y=None, **changes):
 def test_a_changed_parameter_is_named(folder, changes, difference):
     killed(folder, 12)
     refused(folder, f"the checkpoint of another search: {difference}. Go on with what it was begun with", **changes)
+
+
+def test_another_device_is_named(folder, monkeypatch):
+    def runs_on(device):
+        engine = type("Torch", (AllAtOnce,), {"name": f"torch on {device}"})
+        monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
+
+    runs_on("NVIDIA H200")
+    killed(folder, 12)
+    runs_on("cpu")
+    refused(folder, 'another search: engine was "torch on NVIDIA H200" and is "torch on cpu". Go on with what it was')
+    runs_on("NVIDIA H200")
+    model(folder, device_memory=1.0).fit(*points())
 
 
 def test_changed_points_and_labels_are_named(folder):
@@ -547,6 +584,42 @@ def test_the_lock_is_free_after_an_error(folder):
     killed(folder, 3)
     with Lock(folder / "lock"):
         pass
+
+
+def test_a_second_thread_is_refused_as_the_first_takes_and_as_it_gives_back(tmp_path, monkeypatch):
+    path, seen = tmp_path / "lock", []
+
+    def second():
+        try:
+            with Lock(path):
+                seen.append("has it, too")
+        except CheckpointError as error:
+            seen.append(str(error))
+
+    def meanwhile(usual):
+        def called(*arguments):
+            monkeypatch.undo()
+            thread = threading.Thread(target=second)
+            thread.start()
+            thread.join()
+            return usual(*arguments)
+
+        return called
+
+    monkeypatch.setattr(lock, "_take", meanwhile(lock._take))
+    with Lock(path) as first:
+        assert len(seen) == 1
+        monkeypatch.setattr(first, "_file", SimpleNamespace(close=meanwhile(first._file.close)))
+    assert len(seen) == 2
+    assert all(f"is in use by process {os.getpid()}" in said for said in seen)
+    second()
+    assert seen[2] == "has it, too"
+
+
+def test_what_cannot_be_locked_is_not_held(tmp_path):
+    for _ in range(2):
+        with pytest.raises(OutputError, match="cannot be written"), Lock(tmp_path / "no folder" / "lock"):
+            pass
 
 
 # Events of a search that was resumed

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -26,8 +26,9 @@ from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine, Evaluation
-from pglearn.search import Schedule, Search
+from pglearn.search import Candidate, Schedule, Search, SearchResult
 from pglearn.search.pool import WORKER_DIED, Pool, Task
+from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import workers_for
 
 EXECUTORS = ["serial", "threads", "loky"]
@@ -109,6 +110,90 @@ def test_a_fit_reports_candidates_that_raised(monkeypatch):
     assert failure.tolist() == ["", "MemoryError at step 0: no room", *[""] * 6]
     assert model.search_results_["died"][1] == 1
     assert not model.search_results_["selected"][1]
+
+
+@dataclass(frozen=True)
+class FailsAfterTheFirst(RaisesFor):
+    """The same, but they raise, or their loss is no number, from their first step on."""
+
+    raises: bool = True
+
+    def judged(self, problem, configuration):
+        if configuration.k not in self.numbers or (configuration.a == 1).all():
+            return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+        if self.raises:
+            raise self.error("a bug")
+        return Evaluation(np.nan, 0.5, np.ones_like(configuration.a))
+
+
+@pytest.mark.parametrize("raises", [True, False])
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_was(raises, asynchronous):
+    heard = []
+    engine = FailsAfterTheFirst((0, 2, 21), raises=raises)
+    result = searched(engine, "serial", [heard.append], asynchronous=asynchronous)
+    assert [c.id for c in result.candidates if c.failure] == [0, 2, 21]
+    assert result.candidates[0].loss == 0.0, "the lowest of all"
+    assert [result.candidates[id].died for id in (0, 2)] == [1, 1]
+    assert result.ranked[-1].id == 21
+    assert 21 not in [c.id for c in result.found]
+    assert heard[-1]["best"] == result.ranked[0].id == 1
+
+
+def test_those_that_failed_stand_last_and_answer_only_if_all_of_them_failed():
+    def candidate(id, loss, failure=None):
+        best = np.ones(1) if np.isfinite(loss) else None
+        return Candidate(id, k=3, a=np.ones(1), basis=id % 2, best=best, loss=loss, failure=failure)
+
+    failed = [candidate(0, 0.1, "a bug"), candidate(1, 0.2, "a bug"), candidate(2, np.inf, "a bug")]
+    new, sound = candidate(3, np.inf), [candidate(4, 3.0), candidate(5, 4.0)]
+    together = [*failed, new, *sound]
+    assert [c.id for c in ranked(together)] == [4, 5, 3, 0, 1, 2]
+    assert [c.id for c in standing(together)] == [4, 5, 3, 0, 1, 2]
+    assert SearchResult(together, "finished").found == sound
+    assert SearchResult([*failed, new], "finished").found == failed[:2]
+    assert SearchResult([failed[2], new], "finished").found == []
+
+
+@pytest.mark.parametrize("selection", ["best", "ensemble"])
+def test_a_candidate_that_raises_on_the_way_has_no_part_in_the_answer(monkeypatch, selection):
+    usual = CPUEngine.value_and_gradient
+
+    def raises_at_its_second(self, problem, configurations):
+        (evaluation,) = usual(self, problem, configurations)
+        if configurations[0].owner != 1:
+            return [evaluation]
+        if seen.append(1) or len(seen) > 1:
+            raise MemoryError("no room")
+        return [replace(evaluation, loss=evaluation.loss / 4)]
+
+    seen = []
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_its_second)
+    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
+    with pytest.warns(UserWarning, match=r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"):
+        model.fit(*points())
+    assert model.search_results_["loss"].argmin() == 1
+    assert not model.search_results_["selected"][1]
+    assert model.search_results_["selected"].sum() == (1 if selection == "best" else 2)
+
+
+@pytest.mark.parametrize("selection", ["best", "ensemble"])
+def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(monkeypatch, selection):
+    usual = CPUEngine.value_and_gradient
+    seen = set()
+
+    def raises_at_their_second(self, problem, configurations):
+        if configurations[0].owner in seen:
+            raise MemoryError("no room")
+        seen.add(configurations[0].owner)
+        return usual(self, problem, configurations)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_their_second)
+    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
+    with pytest.warns(UserWarning, match=r"4 of 4 candidates failed, and none was left that had not: the labels are"):
+        model.fit(*points())
+    assert model.search_results_["selected"][model.search_results_["loss"].argmin()]
+    assert np.isfinite(model.label_distributions_).all()
 
 
 @dataclass(frozen=True)

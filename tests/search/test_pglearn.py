@@ -191,6 +191,32 @@ def test_a_search_that_is_stopped_says_so_and_keeps_the_best_so_far():
     assert result.ranked[0].id == 7  # the newcomers of round 1 were never evaluated
 
 
+class Pending:
+    """A checkpoint that has yet to write the state of a whole part when a stop falls in."""
+
+    found = None
+
+    def __init__(self, stop):
+        self._stop = stop
+
+    def keep(self, state, emit, *, at_once):
+        self.state = state
+        if not at_once:
+            self._stop()
+
+
+def test_a_state_that_is_yet_to_be_written_does_not_know_of_what_came_after_it():
+    class AllAtOnce(Scripted):
+        together = None
+
+    search = Search(Schedule(budget=1, rate=2, population=4), NumberedDraws(), unit_seconds=0.02)
+    with serial_pool(AllAtOnce(lambda k: 1.0)) as pool:
+        pending = Pending(pool.stop)
+        assert search.run(pool, checkpoint=pending).reason == "interrupted"
+    assert [candidate.done for candidate in pending.state.candidates] == [0.02] * 4, "nobody runs a stint twice"
+    assert [candidate.told for candidate in pending.state.candidates] == [0] * 4
+
+
 def test_a_search_stopped_at_once_looks_at_one_candidate():
     search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1)
     with serial_pool(Scripted(lambda k: 1.0)) as pool:

@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,19 @@ def test_points_and_labels_do_not_travel_with_a_task(kind):
 
 
 # Stopping
+
+
+def test_what_is_sent_as_a_cluster_is_told_to_stop_knows_of_it(monkeypatch):
+    class AtOnce(threading.Thread):
+        def start(self):
+            self.run()
+
+    monkeypatch.setattr(threading, "Thread", AtOnce)
+    sent = []
+    handle = Broadcast(told=lambda name: sent.append(copy(handle)))
+    handle.stop()
+    handle.stop()
+    assert [other.stopped() for other in sent] == [True], "told once"
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])

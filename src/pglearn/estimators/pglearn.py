@@ -43,18 +43,20 @@ from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
+from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import Here, Workers, workers_for
 from pglearn.sparse import parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 
-# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on.
+# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on, but
+# for last bits that the torch engine rounds otherwise with another device_memory.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
-SELECTIONS: dict[str, Callable[[SearchResult, int], list[Candidate]]] = {
-    "best": lambda result, survivors: result.ranked[:1],
-    "ensemble": lambda result, survivors: result.standing[:survivors],
+SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
+    "best": lambda found, survivors: ranked(found)[:1],
+    "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
 
 
@@ -142,7 +144,8 @@ class PGLearnClassifier(TableClassifier):
     checkpoint : str or path, optional
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
-        the answer depends on is refused; needs a whole number as `random_state`.
+        the answer depends on is refused, another device too; needs a whole number as `random_state`. (Of the torch
+        engine, `device_memory` says how many candidates are computed together, and so may change last bits.)
     asynchronous : bool, default=False
         Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
         workers are much slower than others; the answer then depends on who was first (docs/failures.md).
@@ -314,13 +317,13 @@ class PGLearnClassifier(TableClassifier):
                 told = about(table.X, table.problem) | {"searched": table.searched.n}
                 names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
-            chosen = choice(self.selection, SELECTIONS, "selection")(result, search.schedule.survivors)
+            chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
             emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
-            self._conclude(table, task, result, [c for c in chosen if c.best is not None], emit)
+            self._conclude(table, task, result, chosen, emit)
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
         self.stop_reason_ = result.reason
-        warn_of_failures(result.candidates)
+        warn_of_failures(result.candidates, chosen)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(
@@ -441,7 +444,7 @@ class PGLearnClassifier(TableClassifier):
         problem = table.problem
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
-        chosen |= {"engine": task.engine.name.split()[0], "pglearn": __version__}
+        chosen |= {"engine": task.engine.name, "pglearn": __version__}
         return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
 
     def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:

@@ -37,9 +37,17 @@ def history(candidates: list[Candidate]) -> dict[str, Array]:
     return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
-def warn_of_failures(candidates: list[Candidate]) -> None:
-    raised = [c.failure for c in candidates if c.failure is not None and not c.failure.startswith(NOT_FINITE)]
-    if raised:
+def warn_of_failures(candidates: list[Candidate], chosen: list[Candidate]) -> None:
+    """Of candidates that raised or killed their workers; and of any failure, if the answer is by some that failed."""
+    failures = [candidate.failure for candidate in candidates if candidate.failure is not None]
+    if failed := [candidate.failure for candidate in chosen if candidate.failure is not None]:
+        warnings.warn(
+            f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
+            f"those of the best that was found before, by one that ended with {failed[0]}. "
+            "search_results_['failure'] has them all.",
+            stacklevel=3,
+        )
+    elif raised := [failure for failure in failures if not failure.startswith(NOT_FINITE)]:
         warnings.warn(
             f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
             "search_results_['failure'] has them all.",

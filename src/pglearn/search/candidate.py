@@ -65,6 +65,11 @@ class Candidate:
         return self.converged or self.failure is not None
 
     @property
+    def sound(self) -> bool:
+        """Looked at, and nothing has gone wrong since."""
+        return bool(np.isfinite(self.loss)) and self.failure is None
+
+    @property
     def here(self) -> Configuration:
         return Configuration(self.k, self.a, self.id, self.basis, self.anchor)
 
@@ -73,9 +78,10 @@ class Candidate:
         """The best configuration this run has seen."""
         return Configuration(self.k, self.a if self.best is None else self.best, basis=self.basis)
 
-    def come_back(self) -> None:
-        """Its stint is over, and listeners have been told."""
-        self.done, self.told, self.told_seconds = 0.0, len(self.history), self.seconds
+    def come_back(self) -> Self:
+        """As it stands when its stint is over and listeners have been told. A state that is yet to be written may hold
+        this one, which stays as it is: with `done` at 0 it would run its stint again after a resume."""
+        return replace(self.copy(), done=0.0, told=len(self.history), told_seconds=self.seconds)
 
     def record(self, evaluation: Evaluation) -> None:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""

@@ -2,7 +2,8 @@
 
 The rounds are the rungs of a ladder. As before, T candidates run on every rung: ⌊T/r⌋ that come up from the rung below
 and T − ⌊T/r⌋ new draws. But nobody waits until all T are back: of those back so far the best come up at once, one for
-every T/⌊T/r⌋ that are back; and while none may come up, new draws run, on the lowest rung that lacks some.
+every T/⌊T/r⌋ that are back; and while none may come up, new draws run, on the lowest rung that lacks some. One that has
+failed, which takes no time, comes up only if all are back and there are too few others.
 
 Who comes up depends on who is back first, and so does the answer: docs/failures.md says when that matters.
 """
@@ -105,7 +106,7 @@ class Ladder:
         waiting = {candidate.id for candidate in self._waiting(rung)}
         # Among all that were here, so that every basis has its turn.
         order = standing(self.on(rung))
-        return next((candidate for candidate in order if candidate.id in waiting), None)
+        return next((c for c in order if c.id in waiting and (c.sound or self.is_full(rung))), None)
 
     def _waiting(self, rung: int) -> list[Candidate]:
         """Those that have run this round as their last, and are neither on their way up nor eliminated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -34,13 +35,29 @@ class Lock:
     """
 
     _held: ClassVar[set[Path]] = set()
+    _holding = threading.Lock()
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
 
     def __enter__(self) -> Self:
-        if self._path in self._held:  # and do not open it: to close a file gives up the lock on it
-            raise self._refusal(os.getpid())
+        with self._holding:
+            if self._path in self._held:  # and do not open it: to close a file gives up the lock on it
+                raise self._refusal(os.getpid())
+            self._held.add(self._path)  # before it is opened: POSIX would give the lock to another thread, too
+        try:
+            self._open()
+        except BaseException:
+            self._held.discard(self._path)
+            raise
+        self._sign()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._held.discard(self._path)  # last: the lock of a thread that comes in between would be given up
+
+    def _open(self) -> None:
         try:
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
         except OSError as error:
@@ -51,13 +68,6 @@ class Lock:
             owner = self._file.read(20).decode(errors="replace").strip()
             self._file.close()
             raise self._refusal(owner) from error
-        self._held.add(self._path)
-        self._sign()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.discard(self._path)
-        self._file.close()
 
     def _sign(self) -> None:
         with suppress(OSError):  # a full disk: the lock holds, only its owner is not named

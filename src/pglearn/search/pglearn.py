@@ -42,13 +42,14 @@ class SearchResult:
 
     @property
     def ranked(self) -> list[Candidate]:
-        """Candidates still in the race at the end, best first."""
+        """Candidates still in the race at the end, best first and those that failed last."""
         return ranked(self._alive)
 
     @property
-    def standing(self) -> list[Candidate]:
-        """The same, the best of every basis first, then the second of every basis, and so on."""
-        return standing(self._alive)
+    def found(self) -> list[Candidate]:
+        """Those of them that can answer: with something found, and one that failed only if all of these did."""
+        found = [c for c in self._alive if c.best is not None]
+        return [c for c in found if c.failure is None] or found
 
     @property
     def _alive(self) -> list[Candidate]:
@@ -101,14 +102,14 @@ class Search:
         run = self._as_they_come if self.asynchronous else self._in_rounds
         state, reason = run(state, self._stints(begun), pool, emit, keep)
         result = SearchResult(state.candidates, reason or "finished")
-        best = result.ranked[0]
-        if best.best is None:
+        if not result.found:
             raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
             if raised:
                 raise WorkerError(f"No candidate could be evaluated. The first failed with {raised[0]}")
             raise InputError(
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
+        best = ranked(result.found)[0]
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
         return replace(result, events=emit.told)
 
@@ -170,7 +171,7 @@ class Search:
             round = under_way.pop(candidate.id)
             parts.pop(candidate.id, None)
             whole = whole and self._is_over(candidate, stints[round], pool)
-            _tell(candidate, round, emit)
+            candidate = _told(candidate, round, emit)
             if not whole:
                 ladder.candidates[candidate.id] = candidate
                 continue
@@ -226,8 +227,7 @@ class Search:
 
         for candidate in pool.run(state.waiting, stint, on_part) if state.waiting else ():
             whole = whole and self._is_over(candidate, stint, pool)
-            _tell(candidate, state.round, emit)
-            state = state.with_back(candidate)
+            state = state.with_back(_told(candidate, state.round, emit))
             if whole:
                 keep(state, False)
         return self._looked_at(state, pool, emit), whole
@@ -239,8 +239,7 @@ class Search:
             return state
         first = state.alive[0]
         seen = pool.look_at(first)
-        _tell(seen, max(state.round - 1, 0) if state.rungs else state.round, emit)
-        return state.with_back(seen)
+        return state.with_back(_told(seen, max(state.round - 1, 0) if state.rungs else state.round, emit))
 
     def _is_over(self, candidate: Candidate, stint: Stint, pool: Pool) -> bool:
         """Whether a candidate has run to the end of its stint."""
@@ -289,8 +288,9 @@ def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
     emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, basis=candidate.basis)
 
 
-def _tell(candidate: Candidate, round: int, emit: Stream) -> None:
-    """Of a candidate that comes back; of one that nobody has looked at there is nothing to tell."""
+def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:
+    """Tell of a candidate that comes back, and what it is then; of one that nobody has looked at there is nothing to
+    tell."""
     if candidate.started:
         emit(
             "candidate_advanced",
@@ -309,4 +309,4 @@ def _tell(candidate: Candidate, round: int, emit: Stream) -> None:
             seconds=candidate.seconds - candidate.told_seconds,
             a=candidate.answer.a,
         )
-    candidate.come_back()
+    return candidate.come_back()

@@ -10,19 +10,22 @@ from pglearn.search.candidate import Candidate
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first."""
-    return sorted(candidates, key=lambda candidate: (candidate.loss, candidate.id))
+    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first.
+
+    Those that failed come last, whatever they had found by then.
+    """
+    return sorted(candidates, key=lambda candidate: (candidate.failure is not None, candidate.loss, candidate.id))
 
 
 def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
     """By rank among the candidates of the same basis, then by loss; with one basis that is by loss alone.
 
-    Those without a finite loss come last.
+    Those without a finite loss come last, and after them those that failed.
     """
     seen: Counter[int] = Counter()
     places = []
     for candidate in ranked(candidates):
-        place = math.inf if math.isinf(candidate.loss) else seen[candidate.basis]
+        place = seen[candidate.basis] if candidate.sound else math.inf
         places.append((place, candidate))
         seen[candidate.basis] += 1
     return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]

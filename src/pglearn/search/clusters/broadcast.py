@@ -74,10 +74,12 @@ class Broadcast:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """By a thread, because this may be called from the handler of a signal."""
-        if not self._stop.is_set() and self._told is not None:
-            threading.Thread(target=self._told, args=(self._name,), daemon=True).start()
+        """Tell them by a thread, because this may be called from the handler of a signal; but first what is sent from
+        now on knows of it."""
+        is_first = not self._stop.is_set()
         self._stop.set()
+        if is_first and self._told is not None:
+            threading.Thread(target=self._told, args=(self._name,), daemon=True).start()
 
     def undisturbed(self) -> AbstractContextManager[object]:
         return nullcontext()  # these engines keep Ctrl-C from their workers themselves
@@ -94,9 +96,18 @@ class Remote(Executor):
         """The problem, as the engine knows it."""
         self.under_way = 0
         self._lock = threading.Lock()
+        self._then: Callable[[], None] | None = None
 
     def forget(self) -> None:
         self.points = None
+
+    def when_at_rest(self, then: Callable[[], None]) -> None:
+        """Call it when nothing is under way: now, or as the last task comes back."""
+        with self._lock:
+            if self.under_way:
+                self._then = then
+                return
+        then()
 
     def begun(self) -> Future[Any]:
         future: Future[Any] = Future()
@@ -116,6 +127,9 @@ class Remote(Executor):
         finally:
             with self._lock:
                 self.under_way -= 1
+                then = None if self.under_way else self._then
+            if then is not None:
+                then()
 
 
 def explained(error: BaseException) -> BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -15,6 +16,7 @@ from pglearn.search.handle import Handle
 from pglearn.search.workers import Deadly, Lost, starting
 
 LOOK_SECONDS = 1.0  # between two looks of a worker at whether it was told to stop
+FORGET_SECONDS = 5.0  # for the cluster to forget that, before the connection ends
 
 
 class Ray:
@@ -26,13 +28,17 @@ class Ray:
 
     def __init__(self, given: str, n_jobs: int) -> None:
         self._given = given
+        self._is_ours = False
         self._cleanup = ExitStack()
+        self._telling = threading.Lock()
+        self._told: str | None = None
 
     def handle(self, problem: Problem) -> Handle:
         self._problem = to_send(problem)
         self._connect()
         self._executor = RayExecutor()
         self._cleanup.callback(self._executor.forget)
+        self._cleanup.callback(self._take_back)
         return Broadcast(self._tell, heard_of)
 
     @property
@@ -81,14 +87,35 @@ class Ray:
                 f"No Ray cluster answers at {self._given} ({error}): is it running, and does it ask for a token "
                 "(RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too)?"
             ) from error
+        self._is_ours = True
         self._cleanup.callback(ray.shutdown)
 
     def _tell(self, name: str) -> None:
         from ray.experimental import internal_kv
 
-        if self._executor.under_way:
-            with suppress(Exception):  # at the worst its workers end the parts that they are in
-                internal_kv._internal_kv_put(_key(name), b"stopped")
+        with self._telling:
+            if self._executor.under_way:
+                self._told = name
+                with suppress(Exception):  # at the worst its workers end the parts that they are in
+                    internal_kv._internal_kv_put(_key(name), b"stopped")
+
+    def _take_back(self) -> None:
+        """What the cluster was told, which it would keep for good: when no task is left that may ask, or at once where
+        the connection ends and all tasks with it. By a thread, because a cluster that has gone does not answer."""
+        thread = threading.Thread(target=self._forget, daemon=True)
+        if self._is_ours:
+            thread.start()
+            thread.join(FORGET_SECONDS)
+        else:
+            self._executor.when_at_rest(thread.start)
+
+    def _forget(self) -> None:
+        import ray
+        from ray.experimental import internal_kv
+
+        with self._telling, suppress(Exception):
+            if self._told is not None and ray.is_initialized():
+                internal_kv._internal_kv_del(_key(self._told))
 
 
 def _key(name: str) -> bytes:
