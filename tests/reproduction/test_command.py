@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pglearn import cli
-from pglearn.reproduction import command, figures, methods, traces
+from pglearn.reproduction import drawings, figures, methods, session, traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
 FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet", "--jobs", "1"]
@@ -79,7 +79,7 @@ def test_ctrl_c_says_how_to_go_on(reproduce, out, monkeypatch, capsys):
     def stopped(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run", stopped)
+    monkeypatch.setattr(session, "run", stopped)
     assert reproduce("table2", "--methods", "Grid") == 130
     assert "the same command goes on from there" in capsys.readouterr().out
 
@@ -133,7 +133,7 @@ def test_a_unit_is_steps_or_seconds_not_both(reproduce, out, capsys):
 
 def test_the_expected_time_of_a_long_run_is_told_before_it(reproduce, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(command, "run", lambda cells, *rest, **options: asked.append((cells, capsys.readouterr().out)))
+    monkeypatch.setattr(session, "run", lambda cells, *rest, **options: asked.append((cells, capsys.readouterr().out)))
     assert reproduce("table2", "--methods", "Grid", "--budget", "2000") == 0
     ((cells, printed),) = asked
     assert len(cells) == 4
@@ -204,7 +204,7 @@ def test_the_time_of_searches_to_watch_is_told_before_them(reproduce, capsys, mo
         printed.append(capsys.readouterr().out)
         return iter(())
 
-    monkeypatch.setattr(command, "watched", none)
+    monkeypatch.setattr(drawings, "watched", none)
     few = (*FEW, "--budget", "32", "--candidates", "8", "--unit-seconds", "0.25", "--only", "3", "6")
     assert reproduce("figures", *few, small=False) == 0
     assert "6 fits to do for all figures." in printed[0], "two sets, one without noise and two splits with it"
@@ -242,7 +242,7 @@ def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsy
 def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatch):
     pytest.importorskip("matplotlib")
     asked = []
-    monkeypatch.setattr(command, "run", lambda cells, *rest, **options: asked.extend(cells))
+    monkeypatch.setattr(session, "run", lambda cells, *rest, **options: asked.extend(cells))
     monkeypatch.setattr(figures, "draw_errors", lambda *given, **options: None)
     monkeypatch.setattr(figures, "save", lambda figure, path: None)
     quick = ("--quick", "--only", "4", "5a", "--sets", "umist", "yale", "--quiet")
