@@ -19,6 +19,7 @@ from pglearn.errors import OutputError
 from pglearn.estimators.table_model import TableModel
 from pglearn.files import whole_file
 from pglearn.search import Schedule
+from tests.problems import points
 
 SEARCH = ["--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet"]
 
@@ -90,6 +91,20 @@ def test_a_given_label_stays_even_where_the_graph_disagrees(tmp_path, out, capsy
     assert "The graph doubts 1 of the given labels, first rows 0: look again." in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_given_label_that_is_likelier_than_any_other_is_not_doubted(tmp_path, out, capsys):
+    X, kinds = points(120, 3, seed=4), np.arange(120) % 3
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(np.arange(120) < 30, kinds.astype(str), None))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit(tmp_path / "t.csv", out)
+    predictions = pd.read_csv(out / "predictions.csv")[:30]
+    likeliest = predictions[["p(0)", "p(1)", "p(2)"]].to_numpy().argmax(axis=1)
+    assert (predictions["confidence"] < 0.5).any()
+    doubted = (likeliest != predictions["label"]).sum()
+    assert doubted < (predictions["confidence"] < 0.5).sum()
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (f"The graph doubts {doubted} of" in printed) if doubted else ("doubts" not in printed)
 
 
 def test_feature_weights_have_a_row_per_column_and_shares_that_sum_to_one(csv, out):

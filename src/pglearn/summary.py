@@ -17,7 +17,6 @@ from pglearn.terminal import printable
 
 MOST_COLUMNS = 8
 SUGGESTIONS = 5
-DOUBTFUL = 0.5
 HIDDEN = {"loo": "each hidden in turn", "kfold": "one fold hidden at a time", "holdout": "one half hidden"}
 GOES_ON = {"interrupted": "", "out of time": " --max-time SECONDS"}
 
@@ -51,7 +50,8 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
             f"[yellow]note[/] No label reaches {counts['unreached']} of them; they have {_shares(classifier)}. "
             "Label a row of each group that has none."
         )
-    doubtful = rows[(rows["source"] == "given") & (rows["confidence"] < DOUBTFUL)]
+    likeliest = classifier.classes_[classifier.label_distributions_.argmax(axis=1)]
+    doubtful = rows[(rows["source"] == "given") & (rows["label"].to_numpy() != likeliest)]
     if len(doubtful):
         first = ", ".join(str(row) for row in doubtful["row"].head(5))
         console.print(
