@@ -48,3 +48,43 @@ def test_of_its_own_rows_it_says_what_it_would_without_their_labels(problem):
         dual, intercept = with_intercept(K[np.ix_(others, others)], Y[others], PENALTY)
         without = K[i, others] @ dual + intercept
         np.testing.assert_allclose(own[i], without - Y[others].mean(axis=0), rtol=1e-8)
+
+
+def test_pairs_speak_for_one_class_and_against_the_other(problem):
+    rows, columns, Y, _ = problem
+    fitted, _ = KernelRidge.fitted_to_pairs(columns, rows * columns, Y, 0.4)
+    X = np.random.default_rng(1).normal(size=(7, 3))
+    expected = np.zeros((7, 3))
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        alone, _ = pair_of(rows, columns, Y, one, other)
+        said = alone.of(X)[:, 0].clip(-1, 1) / 2
+        expected[:, one] += said
+        expected[:, other] -= said
+    np.testing.assert_allclose(fitted.of(X), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_of_its_own_rows_a_regression_of_pairs_says_what_it_would_without_their_labels(problem):
+    rows, columns, Y, _ = problem
+    _, own = KernelRidge.fitted_to_pairs(columns, rows * columns, Y, 0.4)
+    for i in (0, 11, 24):
+        expected = np.zeros(3)
+        for one, other in ((0, 1), (0, 2), (1, 2)):
+            alone, without = pair_of(rows, columns, Y, one, other)
+            among = np.flatnonzero(Y[:, [one, other]].any(axis=1))
+            said = without[among == i, 0][0] if i in among else alone.of(rows[[i]])[0, 0]
+            expected[[one, other]] += np.array([1, -1]) * np.clip(said, -1, 1) / 2
+        np.testing.assert_allclose(own[i], expected, rtol=1e-9, atol=1e-12)
+
+
+def pair_of(rows, columns, Y, one, other):
+    """The regression of one class against another by itself."""
+    among = Y[:, [one, other]].any(axis=1)
+    sides = (Y[among, one] - Y[among, other])[:, None]
+    return KernelRidge.fitted(columns, rows[among] * columns, sides, 0.4)
+
+
+def test_of_rows_that_are_all_the_same_nothing_is_said():
+    rows, Y = np.ones((6, 2)), np.eye(2)[[0, 1, 0, 1, 0, 1]]
+    fitted, own = KernelRidge.fitted(np.ones(2), rows, Y, 1.0)
+    assert not own.any()
+    assert not fitted.of(np.array([[3.0, 4.0]])).any()

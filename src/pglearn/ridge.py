@@ -8,6 +8,7 @@ taken away: it is lower for the row's own class, and would give that away.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,15 +17,18 @@ from sklearn.metrics.pairwise import rbf_kernel
 from pglearn.problem import Array
 
 PENALTIES = np.logspace(-3, 2, 11)  # in units of the mean eigenvalue
+ALL_THE_SAME = 1e-12  # mean eigenvalue of centred products, kernels being at most 1
 
 
 def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
     """What is said of every labelled row without its label, and the weights that the rows have in what is said.
 
-    The penalty is the one with the smallest squared error on the former.
+    The penalty is the one with the smallest squared error on the former. Of rows that are all the same nothing is said.
     """
     values, U = eigh(K)
     values = np.maximum(values, 0)
+    if values.mean() < ALL_THE_SAME:
+        return np.zeros(Y.shape), np.zeros(Y.shape)
     mean, labels = Y.mean(axis=0), len(Y)
     mean_of_others = (labels * mean - Y) / (labels - 1)
     projected = U.T @ (Y - mean)
@@ -42,7 +46,12 @@ def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class KernelRidge:
-    """x → Σᵢ exp(−γ ‖x ∘ columns − xᵢ‖²) dualᵢ − middle, the sum over the labelled rows."""
+    """x → Σᵢ exp(−γ ‖x ∘ columns − xᵢ‖²) dualᵢ − middle, the sum over the labelled rows: a number for each class.
+
+    Between classes that lie around each other no number rises where the class is and falls on both of its sides, if
+    labels are few. A regression for each pair of classes may: its number, from −1 to 1, speaks for one and against the
+    other, and `pairs` (pairs × classes, entries ±1) adds them up. No pairs: a regression for each class.
+    """
 
     columns: Array
     rows: Array
@@ -51,16 +60,48 @@ class KernelRidge:
     dual: Array
     middle: Array
     """The mean of the sum over the labelled rows themselves."""
+    pairs: Array
 
     @classmethod
     def fitted(cls, columns: Array, rows: Array, Y: Array, gamma: float) -> tuple[KernelRidge, Array]:
         """The regression, and what it says of its own rows without their labels."""
+        own, dual, middle = _fitted(rbf_kernel(rows, gamma=gamma), Y)
+        return cls(columns, rows, gamma, dual, middle, np.empty((0, Y.shape[1]))), own
+
+    @classmethod
+    def fitted_to_pairs(cls, columns: Array, rows: Array, Y: Array, gamma: float) -> tuple[KernelRidge, Array]:
+        """The same by pairs of classes."""
         K = rbf_kernel(rows, gamma=gamma)
-        mean = K.mean(axis=0)
-        own, dual = ridge(K - mean - mean[:, None] + mean.mean(), Y)
-        return cls(columns, rows, gamma, dual, mean @ dual), own
+        chosen = list(combinations(range(Y.shape[1]), 2))
+        dual, middle, pairs = (
+            np.zeros((len(rows), len(chosen))),
+            np.zeros(len(chosen)),
+            np.zeros((len(chosen), Y.shape[1])),
+        )
+        said = np.empty_like(dual)
+        for number, (one, other) in enumerate(chosen):
+            pairs[number, [one, other]] = 1, -1
+            among = Y[:, [one, other]].any(axis=1)
+            sides = (Y[among, one] - Y[among, other])[:, None]
+            own, of_rows, mean = _fitted(K[np.ix_(among, among)], sides)
+            dual[among, number], middle[number] = of_rows[:, 0], mean[0]
+            said[:, number] = K @ dual[:, number] - middle[number]
+            said[among, number] = own[:, 0]
+        return cls(columns, rows, gamma, dual, middle, pairs), _added_up(said, pairs)
 
     def of(self, X: Array) -> Array:
         """What it says of any rows, a number for each class."""
         products = rbf_kernel(X.astype(np.float64, copy=False) * self.columns, self.rows, self.gamma)
-        return np.asarray(products @ self.dual - self.middle)
+        said = np.asarray(products @ self.dual - self.middle)
+        return _added_up(said, self.pairs) if len(self.pairs) else said
+
+
+def _fitted(K: Array, Y: Array) -> tuple[Array, Array, Array]:
+    """What is said of the rows without their labels, the rows' weights in it, and the mean of what they add up to."""
+    mean = K.mean(axis=0)
+    own, dual = ridge(K - mean - mean[:, None] + mean.mean(), Y)
+    return own, dual, mean @ dual
+
+
+def _added_up(said: Array, pairs: Array) -> Array:
+    return np.asarray(said.clip(-1, 1) @ pairs / (pairs.shape[1] - 1))

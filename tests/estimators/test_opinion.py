@@ -161,3 +161,24 @@ def test_on_noise_the_best_of_the_kernels_is_not_far_from_chance():
         X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
         shares.append(opinion._on_kernels(X, np.arange(40), Y, least=np.inf, accuracy=-1)[2])
     assert np.mean(shares) > 0.93
+
+
+def shells(n=400, d=4, seed=0):
+    """Three classes around each other."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)), np.arange(n) % 3
+    X *= ((1.0 + 0.8 * y + 0.1 * rng.normal(size=n)) / np.linalg.norm(X, axis=1))[:, None]
+    return X, y, np.where(np.arange(n) < 60, y, -1)
+
+
+def test_pairs_of_classes_are_heard_where_three_lie_around_each_other(tmp_path):
+    X, _, shown = shells()
+    model = PGLearnClassifier(budget=2, n_candidates=5, random_state=0).fit(X, shown)
+    assert model.regression_ == "kernel"
+    assert len(model._answer.beside.regression.pairs) == 3
+    X_new, y_new, _ = shells(seed=1)
+    assert model.score(X_new, y_new) > 0.75
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(
+        PGLearnClassifier.load(tmp_path / "model.npz").predict_proba(X_new), model.predict_proba(X_new)
+    )

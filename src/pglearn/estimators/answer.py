@@ -266,6 +266,7 @@ def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
         "beside_gamma": np.array(kernel.gamma),
         "beside_dual": kernel.dual,
         "beside_middle": kernel.middle,
+        "beside_pairs": kernel.pairs,
     }
 
 
@@ -278,7 +279,9 @@ def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
         regression = int(state["beside_basis"])
     else:
         columns, rows, gamma = state["beside_columns"], state["beside_rows"], float(state["beside_gamma"])
-        regression = KernelRidge(columns, rows, gamma, state["beside_dual"], state["beside_middle"])
+        regression = KernelRidge(
+            columns, rows, gamma, state["beside_dual"], state["beside_middle"], state["beside_pairs"]
+        )
     return Opinion(regression, slope, state["beside_log_shares"], weight)
 
 

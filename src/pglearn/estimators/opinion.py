@@ -4,9 +4,9 @@ Where each of many columns says a little and the classes overlap, or where one c
 dimensions, near rows are often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty
 (2003) let labels spread from the answers of another classifier; here these are averaged with those of the graphs. The
 classifier is the ridge regression of `pglearn.basis`, which is there anyway, or one on Gaussian kernels if its loss is
-clearly lower and it labels hidden rows better than the graphs do, by a standard error: p ∝ π exp(βz), z what the
-regression says of a row, π the class shares of the labels, β the slope that predicts best each label that the
-regression has not seen.
+clearly lower and it labels hidden rows better than the graphs do, by a standard error (for each class or, if that is
+clearly lower again, for each pair of classes): p ∝ π exp(βz), z what the regression says of a row, π the class shares
+of the labels, β the slope that predicts best each label that the regression has not seen.
 
 It counts e, the loss that the graphs are left with, as a share of what chance would lose. If its own share t is higher,
 it counts exp(−5 (t/e − 1)) of that, and nothing if it does no better than chance (docs/defaults.md has the
@@ -33,6 +33,7 @@ SLOPES = (0.1, 50.0)
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
 GAMMAS = (0.125, 0.5, 2.0, 8.0)  # over the mean squared distance of labelled rows
 CLEARLY = 0.8  # times the loss of the linear regression: what the other has to be below, which may bend at will
+CLEARLY_BY_PAIRS = 0.9  # times the loss of kernels for each class: what those for each pair have to be below
 MOST_LABELS = 1_000  # for the kernels, of which four matrices of that size are factored
 
 
@@ -78,7 +79,7 @@ def _on_kernels(
     X: Points, labelled: Array, Y: Array, least: float, accuracy: float
 ) -> tuple[KernelRidge, float, float] | None:
     """The regression with the lowest loss, its slope and that loss, if it is below `least` and it is right more often
-    than `accuracy`, by the standard error of a half."""
+    than `accuracy`, by the standard error of a half. One for pairs of classes has to be clearly below the others."""
     enough = accuracy + 0.5 / np.sqrt(len(Y))
     if is_sparse(X) or len(labelled) > MOST_LABELS or enough > 1:
         return None
@@ -86,13 +87,20 @@ def _on_kernels(
     rows = X[labelled].astype(np.float64, copy=False) * columns
     usual = euclidean_distances(rows, squared=True).sum() / (len(rows) * (len(rows) - 1))
     best = None
-    for gamma in GAMMAS:
-        regression, own = KernelRidge.fitted(columns, rows, Y, gamma / usual)
-        slope, share = _fitted(own, Y)
-        if share < least:
-            least, right = share, (_logits(own, slope, Y).argmax(axis=1) == Y.argmax(axis=1)).mean()
-            best = (regression, slope, share) if right >= enough else None
+    for fitted in (KernelRidge.fitted, KernelRidge.fitted_to_pairs) if Y.shape[1] > 2 else (KernelRidge.fitted,):
+        found = [_judged(*fitted(columns, rows, Y, gamma / usual), Y) for gamma in GAMMAS]
+        lowest = min(found, key=lambda judged: judged[2])
+        if lowest[2] < least and lowest[3] >= enough:
+            best = lowest[:3]
+        least = min(CLEARLY_BY_PAIRS * lowest[2], least)
     return best
+
+
+def _judged(regression: KernelRidge, own: Array, Y: Array) -> tuple[KernelRidge, float, float, float]:
+    """The regression, its slope, its loss, and the share of hidden labels that it is right about."""
+    slope, share = _fitted(own, Y)
+    right = _logits(own, slope, Y).argmax(axis=1) == Y.argmax(axis=1)
+    return regression, slope, share, float(right.mean())
 
 
 def _fitted(coordinates: Array, Y: Array) -> tuple[float, float]:
