@@ -83,6 +83,16 @@ def pair_of(rows, columns, Y, one, other):
     return KernelRidge.fitted(columns, rows[among] * columns, sides, 0.4)
 
 
+def test_the_unit_of_the_products_does_not_matter():
+    rng = np.random.default_rng(0)
+    rows, Y = rng.normal(size=(20, 4)), np.eye(2)[np.arange(20) % 2]
+    rows -= rows.mean(axis=0)
+    own, dual = ridge.ridge(rows @ rows.T, Y)
+    of_small, dual_of_small = ridge.ridge(1e-20 * rows @ rows.T, Y)
+    np.testing.assert_allclose(of_small, own, rtol=1e-9)
+    np.testing.assert_allclose(1e-20 * dual_of_small, dual, rtol=1e-6)
+
+
 def test_of_rows_that_are_all_the_same_nothing_is_said():
     rows, Y = np.ones((6, 2)), np.eye(2)[[0, 1, 0, 1, 0, 1]]
     fitted, own = KernelRidge.fitted(np.ones(2), rows, Y, 1.0)

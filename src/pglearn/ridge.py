@@ -17,18 +17,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from pglearn.problem import Array
 
 PENALTIES = np.logspace(-3, 2, 11)  # in units of the mean eigenvalue
-ALL_THE_SAME = 1e-12  # mean eigenvalue of centred products, kernels being at most 1
+ALL_THE_SAME = 1e-12  # mean eigenvalue of centred kernels, which are at most 1
 
 
 def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
     """What is said of every labelled row without its label, and the weights that the rows have in what is said.
 
-    The penalty is the one with the smallest squared error on the former. Of rows that are all the same nothing is said.
+    The penalty is the one with the smallest squared error on the former.
     """
     values, U = eigh(K)
     values = np.maximum(values, 0)
-    if values.mean() < ALL_THE_SAME:
-        return np.zeros(Y.shape), np.zeros(Y.shape)
     mean, labels = Y.mean(axis=0), len(Y)
     mean_of_others = (labels * mean - Y) / (labels - 1)
     projected = U.T @ (Y - mean)
@@ -73,11 +71,8 @@ class KernelRidge:
         """The same by pairs of classes."""
         K = rbf_kernel(rows, gamma=gamma)
         chosen = list(combinations(range(Y.shape[1]), 2))
-        dual, middle, pairs = (
-            np.zeros((len(rows), len(chosen))),
-            np.zeros(len(chosen)),
-            np.zeros((len(chosen), Y.shape[1])),
-        )
+        pairs, middle = np.zeros((len(chosen), Y.shape[1])), np.zeros(len(chosen))
+        dual = np.zeros((len(rows), len(chosen)))
         said = np.empty_like(dual)
         for number, (one, other) in enumerate(chosen):
             pairs[number, [one, other]] = 1, -1
@@ -97,9 +92,15 @@ class KernelRidge:
 
 
 def _fitted(K: Array, Y: Array) -> tuple[Array, Array, Array]:
-    """What is said of the rows without their labels, the rows' weights in it, and the mean of what they add up to."""
+    """What is said of the rows without their labels, the rows' weights in it, and the mean of what they add up to.
+
+    Of rows that are all the same, as two of a pair may be, nothing is said.
+    """
     mean = K.mean(axis=0)
-    own, dual = ridge(K - mean - mean[:, None] + mean.mean(), Y)
+    centred = K - mean - mean[:, None] + mean.mean()
+    if centred.trace() < ALL_THE_SAME * len(K):
+        return np.zeros(Y.shape), np.zeros(Y.shape), np.zeros(Y.shape[1])
+    own, dual = ridge(centred, Y)
     return own, dual, mean @ dual
 
 
