@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 from tests.conftest import EXTRAS
+from tests.estimators.test_sparse import QUICK, wide  # noqa: F401  a fixture
 from tests.problems import LABEL_LOSSES, partly_labelled, points
 
 from pglearn import PGLearnClassifier
@@ -586,3 +587,10 @@ def test_the_command_line_says_which_engine_it_was(tmp_path, capsys):
     assert main(["fit", path, "--target", "y", "-o", out, "--engine", "torch", "--budget", "1", "--quiet"]) == 0
     assert "Engine: torch on" in capsys.readouterr().out
     assert os.path.exists(os.path.join(out, "model.npz"))
+
+
+def test_the_coordinates_of_a_wide_sparse_table_are_taken(wide):  # noqa: F811
+    X, y, _, expected = wide
+    model = PGLearnClassifier(**QUICK, engine="torch").fit(X, y)
+    assert model.engine_.startswith("torch")
+    assert (model.transduction_ == expected.transduction_).mean() > 0.95

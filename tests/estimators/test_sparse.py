@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
-from tests.conftest import EXTRAS
 
 from pglearn import GridClassifier, PGLearnClassifier
 from pglearn.basis import bases_for, linear_basis
@@ -232,14 +231,6 @@ def test_neighbours_of_a_long_and_wide_table_are_approximate(wide, monkeypatch):
     assert PGLearnClassifier(**QUICK, basis="raw").fit(X, y).neighbors_ == "exact"
     with pytest.raises(InputError, match="sparse rows are found exactly"):
         PGLearnClassifier(**QUICK, basis="raw", neighbors="approximate").fit(X, y)
-
-
-@pytest.mark.skipif("torch" not in EXTRAS, reason="PGLEARN_TEST_EXTRAS does not ask for torch")
-def test_the_torch_engine_takes_the_coordinates_of_a_wide_table(wide):
-    X, y, _, expected = wide
-    model = PGLearnClassifier(**QUICK, engine="torch").fit(X, y)
-    assert model.engine_.startswith("torch")
-    assert (model.transduction_ == expected.transduction_).mean() > 0.95
 
 
 def test_very_large_and_very_small_numbers():
