@@ -26,7 +26,7 @@ from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
 from pglearn.estimators.members import TAU, Member, averaged
-from pglearn.estimators.opinion import opinion_beside
+from pglearn.estimators.opinion import learned_distances, opinion_beside
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -108,7 +108,11 @@ def variations(model: PGLearnClassifier, draw: Draw) -> dict[str, np.ndarray]:
 
 def with_regression(answer: Answer, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
     """The answer before class shares, the regression counting so much; with `Y`, whether it is heard or not."""
-    beside = answer.beside if Y is None else opinion_beside(answer.X, answer.bases, Y, np.inf, 0.0)
+    if Y is None:
+        beside = answer.beside
+    else:
+        members = [(member.basis, member.a, member.weight) for member in answer.members]
+        beside = opinion_beside(answer.X, answer.bases, Y, np.inf, learned_distances(answer.bases, members))
     return replace(answer, beside=None if beside is None else replace(beside, weight=weight)).opinion[0]
 
 

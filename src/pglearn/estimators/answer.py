@@ -9,7 +9,7 @@ raised to a power that leaves them as sure as before (docs/defaults.md has the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
 from pglearn.estimators.members import Member, averaged, shared_out
-from pglearn.estimators.opinion import Opinion
+from pglearn.estimators.opinion import Opinion, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
 from pglearn.problem import Array, Points, Problem
@@ -256,33 +256,33 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
 def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
     if beside is None:
         return {"beside": np.empty(0)}
-    shared = {"beside": np.array([beside.slope, beside.weight]), "beside_log_shares": beside.log_shares}
-    if not isinstance(kernel := beside.regression, KernelRidge):
-        return {**shared, "beside_basis": np.array(beside.regression)}
-    return {
-        **shared,
-        "beside_columns": kernel.columns,
-        "beside_rows": kernel.rows,
-        "beside_gamma": np.array(kernel.gamma),
-        "beside_dual": kernel.dual,
-        "beside_middle": kernel.middle,
-        "beside_pairs": kernel.pairs,
-    }
+    arrays = {"beside": np.array([beside.weight, len(beside.voices)]), "beside_log_shares": beside.log_shares}
+    for number, voice in enumerate(beside.voices):
+        parts = {"counts": np.array([voice.slope, voice.weight])}
+        if isinstance(kernel := voice.regression, KernelRidge):
+            parts |= {field.name: np.asarray(getattr(kernel, field.name)) for field in fields(KernelRidge)}
+        else:
+            parts["basis"] = np.array(voice.regression)
+        arrays |= {f"voice_{number}_{name}": part for name, part in parts.items()}
+    return arrays
 
 
 def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
     if not len(state["beside"]):
         return None
-    slope, weight = state["beside"].tolist()
+    weight, voices = state["beside"].tolist()
+    return Opinion([_voice(state, number) for number in range(int(voices))], state["beside_log_shares"], weight)
+
+
+def _voice(state: dict[str, Array], number: int) -> Voice:
+    prefix = f"voice_{number}_"
     regression: int | KernelRidge
-    if "beside_basis" in state:
-        regression = int(state["beside_basis"])
+    if f"{prefix}basis" in state:
+        regression = int(state[f"{prefix}basis"])
     else:
-        columns, rows, gamma = state["beside_columns"], state["beside_rows"], float(state["beside_gamma"])
-        regression = KernelRidge(
-            columns, rows, gamma, state["beside_dual"], state["beside_middle"], state["beside_pairs"]
-        )
-    return Opinion(regression, slope, state["beside_log_shares"], weight)
+        parts: dict[str, Any] = {field.name: state[prefix + field.name] for field in fields(KernelRidge)}
+        regression = KernelRidge(**parts | {"gamma": float(parts["gamma"])})
+    return Voice(regression, *state[f"{prefix}counts"].tolist())
 
 
 def _confidence(probabilities: Array) -> float:

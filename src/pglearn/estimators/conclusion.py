@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy import sparse
 
 from pglearn.basis import Basis
@@ -13,7 +12,7 @@ from pglearn.engine.choose import chosen_neighbours
 from pglearn.estimators.answer import HEARINGS, Answer
 from pglearn.estimators.base import warn_if_unsolved
 from pglearn.estimators.members import Member, mean_graph, weights_of
-from pglearn.estimators.opinion import opinion_beside
+from pglearn.estimators.opinion import learned_distances, opinion_beside
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import Graph
 from pglearn.loss import Yardstick
@@ -93,8 +92,9 @@ def concluded(
     weights, doubt = weights_of(chosen, yardstick)
     beside = None
     if hears_a_regression:
-        accuracy = float(np.average([c.accuracy for c in chosen], weights=weights))
-        beside = opinion_beside(table.X, table.bases, table.problem.Y, doubt, accuracy)
+        learned = [(c.basis, c.answer.a, weight) for c, weight in zip(chosen, weights.tolist(), strict=True)]
+        distances = learned_distances(table.bases, learned)
+        beside = opinion_beside(table.X, table.bases, table.problem.Y, doubt, distances)
     may_hear = len(chosen) > 1 and prior is not None
     total = (2 + HEARINGS * may_hear) * len(chosen)
     emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=total)

@@ -1,21 +1,23 @@
-"""What a regression says of the rows, heard where the graphs are in doubt.
+"""What regressions say of the rows, heard where the graphs are in doubt.
 
-Where each of many columns says a little and the classes overlap, or where one class lies around another in many
-dimensions, near rows are often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty
-(2003) let labels spread from the answers of another classifier; here these are averaged with those of the graphs. The
-classifier is the ridge regression of `pglearn.basis`, which is there anyway, or one on Gaussian kernels if its loss is
-clearly lower and it labels hidden rows better than the graphs do, by a standard error (for each class or, if that is
-clearly lower again, for each pair of classes): p ∝ π exp(βz), z what the regression says of a row, π the class shares
-of the labels, β the slope that predicts best each label that the regression has not seen.
+Where each of many columns says a little and the classes overlap, or where one class lies around another, near rows are
+often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty (2003) let labels spread from
+the answers of another classifier; here these are averaged with those of the graphs. There are several: the ridge
+regression of `pglearn.basis`, which is there anyway, and regressions on Gaussian kernels, for each class and for each
+pair of classes, of rows at the distances that the table has and at those that the graphs have learned. Each says
+p ∝ π exp(βz), z what the regression says of a row, π the class shares of the labels, β the slope that predicts best
+each label that the regression has not seen.
 
-It counts e, the loss that the graphs are left with, as a share of what chance would lose. If its own share t is higher,
-it counts exp(−5 (t/e − 1)) of that, and nothing if it does no better than chance (docs/defaults.md has the
+One is as likely as it makes these labels, less what was chosen by them: among the others it counts exp(−s), s its loss,
+plus two for the width of a kernel and two more for learned distances, as an information criterion would have it.
+Together they count e, the loss that the graphs are left with as a share of what chance would lose: e to the power
+(1 + t/e) / 2 if their own share t is lower, and exp(−5 (t/e − 1)) of e if it is higher (docs/defaults.md has the
 measurements).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,79 +30,128 @@ from pglearn.problem import Array, Points
 from pglearn.ridge import KernelRidge
 from pglearn.sparse import is_sparse
 
-BEHIND = 0.2  # what its loss may be above that of the graphs, as a share of theirs: it then counts a third as much
+BEHIND = 0.2  # what their loss may be above that of the graphs, as a share of theirs: they then count a third as much
 SLOPES = (0.1, 50.0)
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
 GAMMAS = (0.125, 0.5, 2.0, 8.0)  # over the mean squared distance of labelled rows
-CLEARLY = 0.8  # times the loss of the linear regression: what the other has to be below, which may bend at will
-CLEARLY_BY_PAIRS = 0.9  # times the loss of kernels for each class: what those for each pair have to be below
-MOST_LABELS = 1_000  # for the kernels, of which four matrices of that size are factored
+CHARGE = 2.0  # nats of a choice that was made by the labels: of a width, and of distances
+FAR_BEHIND = 2.0  # times the loss of the graphs: from where pairs of classes are not looked at
+LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
+LEAST_VOICE = 0.01  # the same among the others
+MOST_LABELS = 1_000  # for the kernels, of which a dozen matrices of that size are factored
 
 
 @dataclass(frozen=True, eq=False)
-class Opinion:
-    """Class probabilities from what a regression says, and how much they count against the graphs'."""
+class Voice:
+    """A regression, what the numbers that it says are multiplied with, and how much it counts among the others."""
 
     regression: int | KernelRidge
     """The position of a basis whose coordinates are the classes, or a regression on kernels."""
     slope: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """Class probabilities from what regressions say, and how much they count against the graphs'."""
+
+    voices: list[Voice]
     log_shares: Array
     weight: float
 
     @property
     def kind(self) -> str:
-        return "kernel" if isinstance(self.regression, KernelRidge) else "linear"
+        """Of the regression that counts most."""
+        most = max(self.voices, key=lambda voice: voice.weight)
+        return "kernel" if isinstance(most.regression, KernelRidge) else "linear"
 
     def mixed(self, probabilities: Array, X: Points, bases: Sequence[Basis]) -> Array:
         """The graphs' probabilities of some rows, averaged with what this says of them."""
-        regression = self.regression if isinstance(self.regression, KernelRidge) else bases[self.regression]
-        said = softmax(self.slope * regression.of(X) + self.log_shares, axis=1)
-        return np.asarray((1 - self.weight) * probabilities + self.weight * said)
+        mixed = (1 - self.weight) * probabilities
+        for voice in self.voices:
+            regression = bases[voice.regression] if isinstance(voice.regression, int) else voice.regression
+            said = softmax(voice.slope * regression.of(X) + self.log_shares, axis=1)
+            mixed += self.weight * voice.weight * said
+        return np.asarray(mixed)
 
 
-def opinion_beside(X: Points, bases: Sequence[Basis], Y: Array, doubt: float, accuracy: float) -> Opinion | None:
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A regression by what it says of labels that it has not seen."""
+
+    regression: int | KernelRidge
+    slope: float
+    share: float
+    """Its loss and what its choices are charged, as a share of what chance would lose."""
+
+    @classmethod
+    def of(cls, regression: int | KernelRidge, coordinates: Array, Y: Array, charge: float = 0.0) -> Judged:
+        slope, share = _fitted(coordinates, Y)
+        return cls(regression, slope, share + charge / _of_chance(Y))
+
+
+def opinion_beside(
+    X: Points, bases: Sequence[Basis], Y: Array, doubt: float, learned: Sequence[Array] = ()
+) -> Opinion | None:
     """What is heard beside graphs whose loss is the share `doubt` of chance; None if nothing is.
 
-    `accuracy` is that of the graphs on hidden labels.
+    `learned` are the distances to look at beside those of the table: what each column is multiplied with.
     """
     for position, basis in enumerate(bases if doubt > 0 else ()):
         if basis.own is not None:
             rows, coordinates = basis.own
-            linear = position, *_fitted(coordinates, Y)
-            regression, slope, share = _on_kernels(X, rows, Y, CLEARLY * linear[2], accuracy) or linear
-            if share >= 1:
-                return None
-            weight = min(doubt, 1.0) * float(np.exp(-max(share / doubt - 1, 0) / BEHIND))
-            return Opinion(regression, slope, _log_shares(Y.sum(axis=0)), weight)
+            judged = [Judged.of(position, coordinates, Y), *_on_kernels(X, rows, Y, learned, FAR_BEHIND * doubt)]
+            return _heard([one for one in judged if one.share < 1], Y, doubt)
     return None
 
 
-def _on_kernels(
-    X: Points, labelled: Array, Y: Array, least: float, accuracy: float
-) -> tuple[KernelRidge, float, float] | None:
-    """The regression with the lowest loss, its slope and that loss, if it is below `least` and it is right more often
-    than `accuracy`, by the standard error of a half. One for pairs of classes has to be clearly below the others."""
-    enough = accuracy + 0.5 / np.sqrt(len(Y))
-    if is_sparse(X) or len(labelled) > MOST_LABELS or enough > 1:
+def learned_distances(bases: Sequence[Basis], members: Iterable[tuple[int, Array, float]]) -> list[Array]:
+    """What columns are multiplied with, by the mean weights of members (basis, a, weight): of those that weight columns
+    as they are, and of all."""
+    kinds: dict[bool, Array] = {}
+    for basis, a, weight in members:
+        by_column = weight * bases[basis].weights(a)
+        for kind in (True, False) if bases[basis].name == "raw" else (False,):
+            kinds[kind] = kinds.get(kind, 0) + by_column
+    return [np.sqrt(total) for total in kinds.values()]
+
+
+def _heard(judged: Sequence[Judged], Y: Array, doubt: float) -> Opinion | None:
+    if not judged:
         return None
-    columns = standardising(X)
-    rows = X[labelled].astype(np.float64, copy=False) * columns
-    usual = euclidean_distances(rows, squared=True).sum() / (len(rows) * (len(rows) - 1))
-    best = None
-    for fitted in (KernelRidge.fitted, KernelRidge.fitted_to_pairs) if Y.shape[1] > 2 else (KernelRidge.fitted,):
-        found = [_judged(*fitted(columns, rows, Y, gamma / usual), Y) for gamma in GAMMAS]
-        lowest = min(found, key=lambda judged: judged[2])
-        if lowest[2] < least and lowest[3] >= enough:
-            best = lowest[:3]
-        least = min(CLEARLY_BY_PAIRS * lowest[2], least)
-    return best
+    shares = np.array([one.share for one in judged])
+    weights = softmax(-_of_chance(Y) * shares)
+    behind = float(weights @ shares) / doubt
+    weight = min(doubt, 1.0) ** ((1 + min(behind, 1)) / 2) * np.exp(-max(behind - 1, 0) / BEHIND)
+    if weight < LEAST_WEIGHT:
+        return None
+    weights = np.where(weights < LEAST_VOICE, 0, weights)
+    weights /= weights.sum()
+    voices = [Voice(one.regression, one.slope, float(v)) for one, v in zip(judged, weights, strict=True) if v > 0]
+    return Opinion(voices, _log_shares(Y.sum(axis=0)), float(weight))
 
 
-def _judged(regression: KernelRidge, own: Array, Y: Array) -> tuple[KernelRidge, float, float, float]:
-    """The regression, its slope, its loss, and the share of hidden labels that it is right about."""
-    slope, share = _fitted(own, Y)
-    right = _logits(own, slope, Y).argmax(axis=1) == Y.argmax(axis=1)
-    return regression, slope, share, float(right.mean())
+def _on_kernels(X: Points, labelled: Array, Y: Array, learned: Sequence[Array], far: float) -> Iterator[Judged]:
+    """The regressions with the lowest loss of any width, at each distance; for pairs of classes only if those for each
+    class have a share below `far`."""
+    if is_sparse(X) or len(labelled) > MOST_LABELS:
+        return
+    for columns, charge in ((standardising(X), CHARGE), *((columns, 2 * CHARGE) for columns in learned)):
+        rows = X[labelled].astype(np.float64, copy=False) * columns
+        usual = euclidean_distances(rows, squared=True).sum() / (len(rows) * (len(rows) - 1))
+        if not usual > 0:
+            continue
+        best: Judged | None = None
+        for fitted in (KernelRidge.fitted, KernelRidge.fitted_to_pairs) if Y.shape[1] > 2 else (KernelRidge.fitted,):
+            if best is None or best.share < far:
+                found = (fitted(columns, rows, Y, gamma / usual) for gamma in GAMMAS)
+                best = min((Judged.of(*one, Y, charge) for one in found), key=lambda one: one.share)
+                yield best
+
+
+def _of_chance(Y: Array) -> float:
+    """What guessing would lose, in nats."""
+    return len(Y) * float(np.log(Y.shape[1]))
 
 
 def _fitted(coordinates: Array, Y: Array) -> tuple[float, float]:
@@ -110,7 +161,7 @@ def _fitted(coordinates: Array, Y: Array) -> tuple[float, float]:
         return -float((log_softmax(_logits(coordinates, np.exp(log_slope), Y), axis=1) * Y).sum())
 
     best = minimize_scalar(loss, bounds=np.log(SLOPES), method="bounded")
-    return float(np.exp(best.x)), float(best.fun) / (len(Y) * np.log(Y.shape[1]))
+    return float(np.exp(best.x)), float(best.fun) / _of_chance(Y)
 
 
 def _logits(coordinates: Array, slope: float, Y: Array) -> Array:

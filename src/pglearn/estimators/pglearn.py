@@ -92,9 +92,9 @@ class PGLearnClassifier(TableClassifier):
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them a
-        regression is heard as well (`regression_weight_`). Where there are class shares to keep to (`class_prior`) they
-        hear each other: their mean is taken for the labels that are not given, and spread over the graph of each,
+        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them
+        regressions are heard as well (`regression_weight_`). Where there are class shares to keep to (`class_prior`)
+        they hear each other: their mean is taken for the labels that are not given, and spread over the graph of each,
         twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
@@ -164,10 +164,10 @@ class PGLearnClassifier(TableClassifier):
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
     regression_ : {"linear", "kernel", ""}
-        What is heard beside the graphs: a linear regression on the labels, or one on Gaussian kernels if that does
-        clearly better on labels that it has not seen, and better than the graphs.
+        What counts most of what is heard beside the graphs: a linear regression on the labels, or one on Gaussian
+        kernels, as the labels that they have not seen make them likely; "" if nothing is heard.
     regression_weight_ : float
-        How much that counts in the probabilities: little, but where no graph fits the given labels well.
+        How much all of that counts in the probabilities: little, but where no graph fits the given labels well.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
