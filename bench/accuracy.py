@@ -3,7 +3,7 @@
     python bench/accuracy.py                                # the paper's five data sets, ten published splits
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
-    python bench/accuracy.py --later --untouched            # ten that came later, five that nothing was chosen by
+    python bench/accuracy.py --later --untouched            # fifteen that came later, ten that nothing was chosen by
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -88,8 +88,8 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder of the .npz files (default: PGLEARN_DATA or ../shared/data)")
     parser.add_argument("--other", action="store_true", help="small data sets, not the paper's")
-    parser.add_argument("--later", action="store_true", help="ten that were written later")
-    parser.add_argument("--untouched", action="store_true", help="five that no choice was made on")
+    parser.add_argument("--later", action="store_true", help="fifteen that were written later")
+    parser.add_argument("--untouched", action="store_true", help="ten that no choice was made on")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
     parser.add_argument("--splits", type=int, default=10)
