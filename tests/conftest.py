@@ -22,10 +22,14 @@ EXTRAS = os.environ.get("PGLEARN_TEST_EXTRAS", "").split()
 # name → factory taking (loss, propagation); an engine is under the whole contract once it is named here.
 ENGINES = {"cpu": CPUEngine, "cpu, compiled": CPUEngine}
 if "torch" in EXTRAS:
+    import torch
+
     from pglearn.engine.torch import TorchEngine
 
     ENGINES["torch"] = partial(TorchEngine, dtype="float64")
     ENGINES["torch, float32"] = partial(TorchEngine, device="cpu")
+    if torch.cuda.is_available():
+        ENGINES["torch on CUDA"] = TorchEngine
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Precision:
     """Weights beyond this overflow: the candidate has no loss."""
 
 
-PRECISIONS = {"torch, float32": Precision(1e-4, 1e-3, 1e37)}
+PRECISIONS = dict.fromkeys(("torch, float32", "torch on CUDA"), Precision(1e-4, 1e-3, 1e37))
 
 
 @pytest.fixture(params=ENGINES)

@@ -60,5 +60,4 @@ def remove(output: Path) -> None:
     """Remove the checkpoint of a search whose results are there."""
     from pglearn.search import checkpoint
 
-    (output / FOLDER / NAME).unlink(missing_ok=True)
-    checkpoint.remove(output / FOLDER)
+    checkpoint.remove(output / FOLDER, NAME)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pglearn.errors import InputError
+from pglearn.files import UNREADABLE, read_arrays
 from pglearn.parameters import choice
 from pglearn.problem import UNLABELLED, Array
 
@@ -177,9 +177,8 @@ def checksum(arrays: Mapping[str, Array]) -> str:
 
 def _arrays(path: Path) -> dict[str, Array]:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        return read_arrays(path)
+    except UNREADABLE as error:
         raise InputError(f"{path} cannot be read as an .npz file ({error}): copy it again.") from error
 
 

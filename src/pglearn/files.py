@@ -25,7 +25,8 @@ UNREADABLE = (
     KeyError,
     TypeError,
     AttributeError,
-    NotImplementedError,
+    RuntimeError,
+    MemoryError,
 )
 """What `read_arrays` raises for a file that is no .npz, was cut short or holds Python objects."""
 

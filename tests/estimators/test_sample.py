@@ -156,6 +156,17 @@ def test_what_is_done_by_less_than_all_rows_is_logged(small_limits, caplog):
     assert not caplog.messages
 
 
+def test_labels_that_are_not_hidden_one_by_one_are_told(caplog, monkeypatch):
+    monkeypatch.setattr("pglearn.problem.MOST_SCORED", 20)
+    X, y = sheets()
+    caplog.set_level("INFO", "pglearn")
+    model().fit(X[:300], np.where(np.arange(300) < 60, y[:300], -1))
+    assert caplog.messages == ["Leave-one-out hides 20 of 60 labels, one after another; all of them spread."]
+    caplog.clear()
+    model(validation="kfold").fit(X[:300], np.where(np.arange(300) < 60, y[:300], -1))
+    assert not caplog.messages
+
+
 def test_the_answer_is_exact_if_that_is_asked_for(small_limits, caplog):
     X, y = sheets()
     caplog.set_level("INFO", "pglearn")

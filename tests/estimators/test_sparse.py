@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from tests.memory import MEASURING, needs_linux
 
 from pglearn import GridClassifier, PGLearnClassifier
 from pglearn.basis import bases_for, linear_basis
@@ -273,7 +274,6 @@ def test_torch_is_refused(text):
 
 
 MEMORY = """
-import resource
 import numpy as np
 from scipy import sparse
 import pglearn
@@ -288,14 +288,11 @@ words = np.hstack([rng.integers(200, size=(n, 25)) + 200 * y[:, None], rng.integ
 X = sparse.csr_matrix((np.ones(n * per_row), words.ravel(), np.arange(n + 1) * per_row), shape=(n, d))
 shown = np.where(np.arange(n) < 40, y, -1)
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
 def step(rows, **how):
     return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(d, 0.01), **how)
 
 step(5_000)  # Numba itself, compiled or read from its cache
-before, size = peak(), X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+before, size = size_from_here(), X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 step(n, validation="holdout")
 print((peak() - before) / size)
 model = PGLearnClassifier(budget=1, unit_steps=1, n_candidates=2, basis="raw", alpha=0.5, random_state=0).fit(X, shown)
@@ -308,9 +305,12 @@ print(right)
 """
 
 
+@needs_linux
 def test_memory_is_a_multiple_of_the_non_zeros_not_of_the_table():
     """20,000 × 200,000 with 50 non-zeros per row: 12 MB, or 32 GB as an array, 2,600 times as much."""
-    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=300, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURING + MEMORY], capture_output=True, text=True, timeout=300, check=True
+    )
     of_gradient, of_fit, of_bases, right = map(float, run.stdout.split())
     assert of_gradient < 10
     assert of_fit < 15

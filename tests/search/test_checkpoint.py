@@ -332,6 +332,20 @@ def test_changed_points_and_labels_are_named(folder):
     refused(folder, r"another search: X has changed; y has changed\. Go on", X=other[:38], y=y[:38])
 
 
+def test_points_in_another_unit_have_changed_though_scaled_they_are_the_same(folder):
+    killed(folder, 12, scale=True)
+    refused(folder, r"another search: X has changed\. Go on", X=4 * points()[0], scale=True)
+
+
+def test_a_checkpoint_that_another_search_has_by_now_is_not_removed(folder):
+    model(folder).fit(*points())
+    with Lock(folder / "lock"):
+        module.remove(folder)
+        assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
+    module.remove(folder)
+    assert not folder.exists()
+
+
 def test_a_refusal_leaves_the_checkpoint_as_it_was(folder, uninterrupted):
     killed(folder, 12)
     before = {path.name: path.read_bytes() for path in folder.glob("state*")}
@@ -388,6 +402,13 @@ def foreign(path):
         np.savez(file, X=np.ones(3))
 
 
+def one_bit_else(path):
+    """That of the zip directory which says that an entry is encrypted."""
+    content = bytearray(path.read_bytes())
+    content[content.rfind(b"PK\x01\x02") + 8] ^= 1
+    path.write_bytes(content)
+
+
 def of_text(path):
     path.write_text("what is this?")
 
@@ -413,6 +434,7 @@ DAMAGES = [
     (cut_short, "is not a checkpoint or was cut short"),
     (emptied, "is not a checkpoint or was cut short"),
     (of_text, "is not a checkpoint or was cut short"),
+    (one_bit_else, "is not a checkpoint or was cut short"),
     (foreign, "is not a checkpoint of pglearn"),
     (changed, "is damaged: its checksum is not that of its content"),
     (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 3"),

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -38,7 +38,7 @@ from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search import Candidate, Stint
 from pglearn.search.clusters.broadcast import Broadcast
-from pglearn.search.handle import OnDisk
+from pglearn.search.handle import InMemory, OnDisk
 from pglearn.search.pool import Pool, Task, run_task
 from pglearn.search.workers import workers_for
 
@@ -338,6 +338,60 @@ def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypa
         assert time.monotonic() - begun < 20
     assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert not any(candidate.started for candidate in back)
+
+
+class Dying(Executor):
+    """Loses all that it is given."""
+
+    def __init__(self, most=0):
+        self.asked, self.most = 0, most
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.asked += 1
+        assert self.asked <= self.most
+        future = Future()
+        future.set_exception(BrokenExecutor("a process was terminated"))
+        return future
+
+
+class Replaced:
+    """Workers with an executor that is replaced when it breaks, as loky's is."""
+
+    at_once = 1
+
+    def __init__(self, executor):
+        self.asked, self._executor = 0, executor
+
+    def handle(self, problem):
+        return InMemory(problem)
+
+    def executor(self):
+        self.asked += 1
+        return self._executor
+
+    def broken(self, error):
+        pass
+
+    def close(self):
+        pass
+
+
+def test_workers_that_die_after_the_deadline_are_not_asked_without_end():
+    workers = Replaced(Dying(most=30))
+    with pool_of(Bowl(), workers) as pool:
+        back = list(pool.run(ones(3), Stint(steps=5, deadline=time.time() - 1)))
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
+    assert not any(candidate.started or candidate.failure for candidate in back)
+
+
+def test_after_a_stop_nothing_is_asked_of_workers_that_are_gone():
+    """A cluster without workers would be waited for, for minutes, and an error at the end."""
+    workers = Replaced(Dying())
+    with pool_of(Bowl(), workers) as pool:
+        pool.stop()
+        back = list(pool.run(ones(3), Stint(steps=5)))
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
+    assert workers.asked == 0
 
 
 @pytest.mark.parametrize("name", ["serial", "loky"])

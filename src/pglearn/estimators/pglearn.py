@@ -414,10 +414,12 @@ class PGLearnClassifier(TableClassifier):
 
     def _announce(self, table: Table, searched: Engine) -> None:
         """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
+        log = logging.getLogger("pglearn")
         if table.is_sampled:
-            logging.getLogger("pglearn").info(
-                "The search looks at %d of %d rows; all of them are labelled.", table.searched.n, table.problem.n
-            )
+            log.info("The search looks at %d of %d rows; all of them are labelled.", table.searched.n, table.problem.n)
+        labels, scored = len(table.searched.labelled), len(table.searched.scored_codes)
+        if self.validation == "loo" and scored < labels:
+            log.info("Leave-one-out hides %d of %d labels, one after another; all of them spread.", scored, labels)
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
@@ -445,7 +447,8 @@ class PGLearnClassifier(TableClassifier):
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": task.engine.name, "pglearn": __version__}
-        return opened(Path(self.checkpoint), Identity({"X": parts_of(table.X), "y": y}, chosen))
+        X = parts_of(table.X) | {"centre": table.scaling.centre, "spread": table.scaling.spread}
+        return opened(Path(self.checkpoint), Identity({"X": X, "y": y}, chosen))
 
     def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)

@@ -18,7 +18,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -167,11 +167,17 @@ def opened(folder: Path, identity: Identity) -> Iterator[Folder]:
             checkpoint.flush()
 
 
-def remove(folder: Path) -> None:
-    """Remove a checkpoint that is no longer needed, and its folder unless something else is in it."""
-    for name in (*SLOTS, "lock"):
-        (folder / name).unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
+def remove(folder: Path, *beside: str) -> None:
+    """Remove a checkpoint that is no longer needed with the files named, and its folder unless something else is in it.
+
+    If another search has the folder by now, all of it is that one's.
+    """
+    if not folder.is_dir():
+        return
+    with suppress(CheckpointError), Lock(folder / "lock"):
+        for name in (*beside, *SLOTS, "lock"):
+            (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
         folder.rmdir()
 
 

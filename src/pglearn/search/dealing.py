@@ -52,6 +52,7 @@ class Dealing:
         self._again: deque[Work] = deque()
         self._suspects: deque[Work] = deque()
         self._lost: Counter[int] = Counter()  # how often, since its last part, by candidate
+        self._latest = Stint(steps=0)  # that was dealt; before there is one, time is up only after a stop
 
     # What is dealt
 
@@ -61,8 +62,12 @@ class Dealing:
             if not self._under_way:
                 yield self._suspects.popleft()
             return
-        while len(self._under_way) < at_once and (work := self._again.popleft() if self._again else self._work()):
+        while len(self._under_way) < at_once and (work := self._next_due()):
+            _, self._latest = work
             yield work
+
+    def _next_due(self) -> Work | None:
+        return self._again.popleft() if self._again else self._work()
 
     def sent(self, work: Work, outcome: Outcome) -> None:
         self._under_way[outcome] = work
@@ -108,14 +113,17 @@ class Dealing:
 
     # What is lost
 
-    def lost(self, work: Work, error: BrokenExecutor, losses: Losses) -> None:
-        """Deal it again, unless it was a suspect, and so alone: then it is guilty."""
+    def lost(self, work: Work, error: BrokenExecutor, losses: Losses) -> list[Candidate]:
+        """Deal it again, unless it was a suspect, and so alone: then it is guilty.
+
+        Those whose time is up come in as they stood: a stop makes some engines cancel what runs.
+        """
         group, stint = work
         if not isinstance(error, Lost):
             losses.executor = error
-        if self._is_up(stint):  # a stop makes some engines cancel what runs
-            self._deal_again(work, error)
-            return
+        if self._is_up(stint):
+            self._forget_losses(group)
+            return [candidate.copy() for candidate in group]
         losses.candidates.extend(candidate.id for candidate in group)
         losses.reason = f"{type(error).__name__}: {error}".splitlines()[0]
         if self._is_suspect(group):
@@ -123,6 +131,7 @@ class Dealing:
             self._forget_losses(group)
         else:
             self._deal_again(work, error)
+        return []
 
     def _deal_again(self, work: Work, error: BrokenExecutor) -> None:
         group, _ = work
@@ -140,7 +149,18 @@ class Dealing:
         for candidate in group:
             del self._lost[candidate.id]
 
-    # When it is given up
+    # When there is no more time
+
+    @property
+    def is_over(self) -> bool:
+        """After a stop, and after the deadline of what was dealt last, which is that of all."""
+        return self._is_up(self._latest)
+
+    def left(self) -> Iterator[Candidate]:
+        """All that are due when it is over, as they stand: that needs no worker."""
+        while work := self._suspects.popleft() if self._suspects else self._next_due():
+            group, _ = work
+            yield from (candidate.copy() for candidate in group)
 
     @property
     def time_is_up(self) -> bool:

@@ -119,8 +119,14 @@ class Pool:
         each of which `on_part` is told where its candidates stand, unless they are yielded.
         """
         dealing = Dealing(work, self._is_up, on_part)
+        executor = None
         while True:
-            executor = self._workers.executor()
+            if dealing.is_over:
+                yield from dealing.left()
+                if not dealing.is_under_way:
+                    return
+            else:
+                executor = self._workers.executor()
             if executor is None:
                 yield from self._run_here(dealing, in_parts=on_part is not None)
                 return
@@ -191,8 +197,7 @@ class Pool:
         try:
             group = outcome.result()
         except BrokenExecutor as error:
-            dealing.lost(work, error, losses)
-            return []
+            return dealing.lost(work, error, losses)
         self._step_seconds = max([self._step_seconds, *map(step_seconds, group)])
         self._anybody_came_back = True
         return dealing.ran(work, group)

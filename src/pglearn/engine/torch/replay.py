@@ -79,8 +79,8 @@ class Replayed:
             index = torch.arange(full).clamp(max=size - 1)
             a, k = a[index], k[index]
         if full not in self._recorded:
-            # Not a handle that is kept: torch refuses that of a pool whose last recording is gone.
-            pool = next((recorded.pool for recorded in self._alive), None)
-            self._recorded[full] = Recorded(self._step, a, k, pool)
+            # One that is alive until then, and no handle: torch refuses that of a pool whose last recording is gone.
+            other = next(iter(self._alive), None)
+            self._recorded[full] = Recorded(self._step, a, k, None if other is None else other.pool)
             self._alive.add(self._recorded[full])
         return self._recorded[full](a, k)[:size]

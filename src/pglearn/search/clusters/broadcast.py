@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -109,12 +109,18 @@ class Remote(Executor):
                 return
         then()
 
-    def begun(self) -> Future[Any]:
+    def sent(self, send: Callable[[], Any]) -> tuple[Future[Any], Any]:
+        """A task: a future of Python's own, and what `send` gives. One that cannot be sent is a broken executor."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         with self._lock:
             self.under_way += 1
-        return future
+        try:
+            return future, send()
+        except Exception as error:  # engines that have gone say so by exceptions of every kind
+            with self._lock:
+                self.under_way -= 1
+            raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
 
     def settle(self, future: Future[Any], outcome: Callable[[], Any], cause: Cause) -> None:
         """Pass on the outcome of a task, or the `cause` of its error."""

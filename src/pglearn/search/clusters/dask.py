@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Callable
+from concurrent.futures import CancelledError as Cancelled
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
@@ -16,6 +18,8 @@ from pglearn.search.workers import Deadly, Lost, starting
 
 PATIENCE = 60  # seconds for a scheduler to answer
 WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
+
+NO_ANSWER = "The Dask scheduler does not answer any more: start it and fit again."
 
 _stopped: set[str] = set()  # the searches that this worker was told to stop
 
@@ -45,10 +49,9 @@ class Dask:
 
     def executor(self) -> DaskExecutor:
         if self._client.status != "running":
-            raise WorkerError("The Dask scheduler does not answer any more: start it and fit again.")
+            raise WorkerError(NO_ANSWER)
         if self._executor.points is None or self._executor.points.status != "finished":
-            self._wait_for_a_worker()
-            self._executor.points = self._client.scatter(self._problem, broadcast=True, hash=False)
+            self._scatter()
         return self._executor
 
     def broken(self, error: RuntimeError) -> None:
@@ -79,11 +82,18 @@ class Dask:
         except (OSError, ValueError) as error:
             raise WorkerError(f"No Dask scheduler answers at {self._given} ({error}): is it running?") from error
 
-    def _wait_for_a_worker(self) -> None:
+    def _scatter(self) -> None:
+        """To all workers that there are, when there is one."""
         try:
             self._client.wait_for_workers(1, timeout=WORKER_PATIENCE)
         except TimeoutError as error:
             raise WorkerError("The Dask scheduler has no workers: start some (dask worker) and fit again.") from error
+        except Exception as error:  # that of a connection which has gone is of many kinds
+            raise WorkerError(NO_ANSWER) from error
+        try:
+            self._executor.points = self._client.scatter(self._problem, broadcast=True, hash=False)
+        except (OSError, CancelledError) as error:
+            raise WorkerError(NO_ANSWER) from error
 
     def _tell(self, name: str) -> None:
         if self._executor.under_way:
@@ -108,16 +118,14 @@ class DaskExecutor(Remote):
         self._client = client
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        future = self.begun()
-        remote = self._client.submit(arrived, self.points, partial(fn, *args, **kwargs), pure=False)
+        future, remote = self.sent(
+            lambda: self._client.submit(arrived, self.points, partial(fn, *args, **kwargs), pure=False)
+        )
         remote.add_done_callback(lambda done: self.settle(future, done.result, _cause))
         return future
 
 
 def _cause(error: BaseException) -> BaseException:
-    from asyncio import CancelledError
-    from concurrent.futures import CancelledError as Cancelled
-
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
@@ -145,19 +146,22 @@ class RayExecutor(Remote):
         self._arrived = ray.remote(num_cpus=1, max_retries=3)(arrived)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        future = self.begun()
-        remote = self._arrived.remote(self.points, partial(fn, *args, **kwargs))
-        remote.future().add_done_callback(lambda done: self.settle(future, done.result, self._cause))
+        points = self.points
+        if points is None:  # lost since the executor was asked for
+            raise BrokenExecutor("the problem is not in the store any more")
+        future, remote = self.sent(lambda: self._arrived.remote(points, partial(fn, *args, **kwargs)))
+        remote.future().add_done_callback(lambda done: self.settle(future, done.result, partial(self._cause, points)))
         return future
 
-    def _cause(self, error: BaseException) -> BaseException:
+    def _cause(self, points: Any, error: BaseException) -> BaseException:
+        """Of a task that was sent with these points: if they are lost, those that were put since may not be."""
         from ray.exceptions import ObjectLostError, OutOfMemoryError, RayError, RayTaskError, WorkerCrashedError
 
         if isinstance(error, RayTaskError):
             return error.cause if isinstance(error.cause, BaseException) else error
         if isinstance(error, (WorkerCrashedError, OutOfMemoryError)):
             return Deadly(type(error).__name__)
-        if isinstance(error, ObjectLostError):
+        if isinstance(error, ObjectLostError) and self.points is points:
             self.points = None
         if isinstance(error, RayError):
             return Lost(f"{type(error).__name__}: {error}")

@@ -1,0 +1,27 @@
+"""How much memory something takes, for code that runs in a process of its own.
+
+`ru_maxrss` begins with the peak of the process that started it, which is that of the tests, and would hide the growth.
+"""
+
+from pathlib import Path
+
+import pytest
+
+CLEAR = Path("/proc/self/clear_refs")
+needs_linux = pytest.mark.skipif(not CLEAR.exists(), reason="the peak can be measured from here on by Linux only")
+
+MEASURING = f"""
+from pathlib import Path
+
+def resident(field):
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
+    return 1024 * int(line.split()[1])
+
+def size_from_here():
+    "What the process has now, in bytes; `peak` is of the time after that."
+    Path("{CLEAR}").write_text("5")
+    return resident("VmRSS")
+
+def peak():
+    return resident("VmHWM")
+"""
