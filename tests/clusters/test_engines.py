@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.search import Stint
 from pglearn.search.pool import PART, PART_SECONDS, WORKER_DIED, Task, run_task
-from pglearn.search.workers import workers_for
+from pglearn.search.workers import Lost, workers_for
 from tests.clusters.engines import DiesOnce, SaysThatItRuns
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
@@ -303,6 +304,53 @@ def test_the_shell_is_a_client_of_a_ray_head_that_asks_for_a_token(table):  # no
             break
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert (output / "predictions.csv").read_text() == expected
+
+
+@only("ray")
+def test_what_is_lost_of_points_that_were_replaced_does_not_take_the_new_ones():
+    from ray.exceptions import ObjectLostError
+
+    from pglearn.search.clusters.ray import RayExecutor
+
+    executor = RayExecutor()
+    executor.points = new = object()
+    error = ObjectLostError("00", None, "")
+    assert isinstance(executor._cause(object(), error), Lost)
+    assert executor.points is new
+    assert isinstance(executor._cause(new, error), Lost)
+    with pytest.raises(BrokenExecutor, match="not in the store"):
+        executor.submit(int)
+    assert executor.under_way == 0
+
+
+class Gone:
+    """A client whose scheduler has gone without its knowing."""
+
+    status = "running"
+
+    def wait_for_workers(self, n, timeout):
+        from distributed.comm import CommClosedError
+
+        raise CommClosedError("in <TCP (closed) >")
+
+    def submit(self, *args, **kwargs):
+        from distributed.client import ClosedClientError
+
+        raise ClosedClientError("already closed")
+
+
+@only("dask")
+def test_a_scheduler_that_goes_at_any_moment_is_a_sentence():
+    from pglearn.search.clusters.dask import Dask, DaskExecutor
+
+    workers = Dask(Gone(), 2)
+    workers.handle(small_problem())
+    with pytest.raises(WorkerError, match="does not answer any more: start it and fit again"):
+        workers.executor()
+    executor = DaskExecutor(Gone())
+    with pytest.raises(BrokenExecutor, match="ClosedClientError: already closed"):
+        executor.submit(int)
+    assert executor.under_way == 0
 
 
 @only("spark")
