@@ -11,7 +11,7 @@ from scipy.special import softmax
 from pglearn import PGLearnClassifier
 from pglearn.basis import Basis, linear_basis, standardising
 from pglearn.estimators import opinion
-from pglearn.estimators.opinion import _fitted, learned_distances, opinion_beside
+from pglearn.estimators.opinion import Line, _fitted, learned_distances, opinion_beside
 from pglearn.ridge import KernelRidge
 
 
@@ -30,6 +30,13 @@ def opinion_of(X, shown, doubt, learned=()):
     return basis, opinion_beside(X, [basis], Y, doubt, learned)
 
 
+def share_of_the_line(X, shown):
+    labelled = np.flatnonzero(shown >= 0)
+    Y = np.eye(2)[shown[labelled]]
+    basis = linear_basis(X, labelled, Y)
+    return _fitted(basis.own[1] - basis.of(X[labelled]).mean(axis=0), Y)[1]
+
+
 @pytest.fixture
 def no_kernels(monkeypatch):
     monkeypatch.setattr(opinion, "MOST_LABELS", 0)
@@ -37,9 +44,7 @@ def no_kernels(monkeypatch):
 
 def test_it_counts_as_much_as_the_graphs_are_in_doubt_and_more_if_it_is_not(no_kernels):
     X, _, shown = overlapping()
-    labelled = np.flatnonzero(shown >= 0)
-    Y = np.eye(2)[shown[labelled]]
-    _, share = _fitted(linear_basis(X, labelled, Y).own[1], Y)
+    share = share_of_the_line(X, shown)
     for doubt in (share, 0.9, 0.999):
         assert opinion_of(X, shown, doubt)[1].weight == pytest.approx(doubt ** ((1 + share / doubt) / 2))
     assert opinion_of(X, shown, 1.7)[1].weight == 1
@@ -47,9 +52,7 @@ def test_it_counts_as_much_as_the_graphs_are_in_doubt_and_more_if_it_is_not(no_k
 
 def test_it_counts_less_the_further_it_is_behind_the_graphs(no_kernels):
     X, _, shown = overlapping()
-    labelled = np.flatnonzero(shown >= 0)
-    Y = np.eye(2)[shown[labelled]]
-    _, share = _fitted(linear_basis(X, labelled, Y).own[1], Y)
+    share = share_of_the_line(X, shown)
     behind = [opinion_of(X, shown, share / times)[1].weight for times in (1.0, 1.2, 2.0)]
     assert behind == pytest.approx([share, share / 1.2 * np.exp(-1), share / 2 * np.exp(-5)])
     assert opinion_of(X, shown, share / 3)[1] is None
@@ -66,18 +69,29 @@ def test_on_noise_its_loss_is_that_of_chance():
     for seed in range(40):
         X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
         basis = linear_basis(X, np.arange(40), Y)
-        shares.append(_fitted(basis.own[1], Y)[1])
+        shares.append(_fitted(basis.own[1] - basis.of(X[:40]).mean(axis=0), Y)[1])
     assert 0.97 < np.mean(shares) < 1.1
 
 
 def test_probabilities_are_shares_times_the_exponential_of_coordinates(no_kernels):
     X, _, shown = overlapping()
     basis, linear = opinion_of(X, shown, 1.0)
-    coordinates = basis.of(X[100:105])
+    coordinates = basis.of(X)
     said = linear.mixed(np.full((5, 2), 0.5), X[100:105], [basis])
     (voice,) = linear.voices
     assert voice.weight == 1
-    np.testing.assert_allclose(said, softmax(voice.slope * coordinates + np.log(0.5), axis=1))
+    numbers = coordinates[100:105] - coordinates[shown >= 0].mean(axis=0)
+    np.testing.assert_allclose(said, softmax(voice.slope * numbers + np.log(0.5), axis=1))
+
+
+def test_where_a_table_lies_makes_no_difference():
+    X, _, shown = overlapping()
+    ages = X + 40  # far from 0, in units of their spread
+    said = [
+        heard.mixed(np.full((300, 2), 0.5), points, [basis])
+        for points, (basis, heard) in ((X, opinion_of(X, shown, 0.9)), (ages, opinion_of(ages, shown, 0.9)))
+    ]
+    np.testing.assert_allclose(said[0], said[1], rtol=1e-6)
 
 
 def test_regressions_count_by_how_likely_the_labels_are_less_what_was_chosen_by_them():
@@ -86,20 +100,18 @@ def test_regressions_count_by_how_likely_the_labels_are_less_what_was_chosen_by_
     Y = np.eye(2)[shown[labelled]]
     basis, both = opinion_of(X, shown, 1.0, [3 * standardising(X)])
     of_linear, of_table, of_learned = both.voices
-    assert of_linear.regression == 0
+    assert of_linear.regression.basis == 0
     # Distances that are three times as long are the same distances: what differs is what they are charged.
     assert of_table.weight / of_learned.weight == pytest.approx(np.exp(opinion.CHARGE))
-    _, share = _fitted(basis.own[1], Y)
+    _, share = _fitted(basis.own[1] - of_linear.regression.middle, Y)
     kernel = of_table.regression
     _, of_kernel = _fitted(KernelRidge.fitted(kernel.columns, kernel.rows, Y, kernel.gamma)[1], Y)
     nats = len(Y) * np.log(2) * (of_kernel - share) + opinion.CHARGE
     assert of_linear.weight / of_table.weight == pytest.approx(np.exp(nats))
     X_new = X[100:105]
     said = sum(
-        voice.weight * softmax(voice.slope * z + np.log(0.5), axis=1)
-        for voice, z in zip(
-            both.voices, (basis.of(X_new), of_table.regression.of(X_new), of_learned.regression.of(X_new)), strict=True
-        )
+        voice.weight * softmax(voice.of(X_new, [basis]) + np.log(0.5), axis=1)
+        for voice in (of_linear, of_table, of_learned)
     )
     np.testing.assert_allclose(both.mixed(np.full((5, 2), 0.5), X_new, [basis]), said)
 
@@ -170,7 +182,8 @@ def test_a_line_counts_most_where_it_does_as_well():
     lines = []
     for seed in range(10):
         X, _, shown = overlapping(seed=seed)
-        lines.append(sum(voice.weight for voice in opinion_of(X, shown, 0.9)[1].voices if voice.regression == 0))
+        voices = opinion_of(X, shown, 0.9)[1].voices
+        lines.append(sum(voice.weight for voice in voices if isinstance(voice.regression, Line)))
     assert np.mean(lines) > 0.6
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
 from pglearn.estimators.members import Member, averaged, shared_out
-from pglearn.estimators.opinion import Opinion, Voice
+from pglearn.estimators.opinion import Line, Opinion, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
 from pglearn.problem import Array, Points, Problem
@@ -259,10 +259,7 @@ def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
     arrays = {"beside": np.array([beside.weight, len(beside.voices)]), "beside_log_shares": beside.log_shares}
     for number, voice in enumerate(beside.voices):
         parts = {"counts": np.array([voice.slope, voice.weight])}
-        if isinstance(kernel := voice.regression, KernelRidge):
-            parts |= {field.name: np.asarray(getattr(kernel, field.name)) for field in fields(KernelRidge)}
-        else:
-            parts["basis"] = np.array(voice.regression)
+        parts |= {field.name: np.asarray(getattr(voice.regression, field.name)) for field in fields(voice.regression)}
         arrays |= {f"voice_{number}_{name}": part for name, part in parts.items()}
     return arrays
 
@@ -276,13 +273,10 @@ def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
 
 def _voice(state: dict[str, Array], number: int) -> Voice:
     prefix = f"voice_{number}_"
-    regression: int | KernelRidge
-    if f"{prefix}basis" in state:
-        regression = int(state[f"{prefix}basis"])
-    else:
-        parts: dict[str, Any] = {field.name: state[prefix + field.name] for field in fields(KernelRidge)}
-        regression = KernelRidge(**parts | {"gamma": float(parts["gamma"])})
-    return Voice(regression, *state[f"{prefix}counts"].tolist())
+    kind: type[Line] | type[KernelRidge] = Line if f"{prefix}basis" in state else KernelRidge
+    parts: dict[str, Any] = {field.name: state[prefix + field.name] for field in fields(kind)}
+    parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
+    return Voice(kind(**parts), *state[f"{prefix}counts"].tolist())
 
 
 def _confidence(probabilities: Array) -> float:

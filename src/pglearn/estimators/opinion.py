@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -42,13 +43,29 @@ MOST_LABELS = 1_000  # for the kernels, of which a dozen matrices of that size a
 
 
 @dataclass(frozen=True, eq=False)
+class Line:
+    """The linear regression: a basis whose coordinates are the classes, and the middle of labelled rows in it, which
+    says nothing of any class."""
+
+    basis: int
+    middle: Array
+
+
+Regression: TypeAlias = Line | KernelRidge
+
+
+@dataclass(frozen=True, eq=False)
 class Voice:
     """A regression, what the numbers that it says are multiplied with, and how much it counts among the others."""
 
-    regression: int | KernelRidge
-    """The position of a basis whose coordinates are the classes, or a regression on kernels."""
+    regression: Regression
     slope: float
     weight: float
+
+    def of(self, X: Points, bases: Sequence[Basis]) -> Array:
+        if isinstance(self.regression, KernelRidge):
+            return np.asarray(self.slope * self.regression.of(X))
+        return np.asarray(self.slope * (bases[self.regression.basis].of(X) - self.regression.middle))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +86,7 @@ class Opinion:
         """The graphs' probabilities of some rows, averaged with what this says of them."""
         mixed = (1 - self.weight) * probabilities
         for voice in self.voices:
-            regression = bases[voice.regression] if isinstance(voice.regression, int) else voice.regression
-            said = softmax(voice.slope * regression.of(X) + self.log_shares, axis=1)
-            mixed += self.weight * voice.weight * said
+            mixed += self.weight * voice.weight * softmax(voice.of(X, bases) + self.log_shares, axis=1)
         return np.asarray(mixed)
 
 
@@ -79,13 +94,13 @@ class Opinion:
 class Judged:
     """A regression by what it says of labels that it has not seen."""
 
-    regression: int | KernelRidge
+    regression: Regression
     slope: float
     share: float
     """Its loss and what its choices are charged, as a share of what chance would lose."""
 
     @classmethod
-    def of(cls, regression: int | KernelRidge, coordinates: Array, Y: Array, charge: float = 0.0) -> Judged:
+    def of(cls, regression: Regression, coordinates: Array, Y: Array, charge: float = 0.0) -> Judged:
         slope, share = _fitted(coordinates, Y)
         return cls(regression, slope, share + charge / _of_chance(Y))
 
@@ -100,7 +115,9 @@ def opinion_beside(
     for position, basis in enumerate(bases if doubt > 0 else ()):
         if basis.own is not None:
             rows, coordinates = basis.own
-            judged = [Judged.of(position, coordinates, Y), *_on_kernels(X, rows, Y, learned, FAR_BEHIND * doubt)]
+            middle = basis.of(X[rows]).mean(axis=0)
+            line = Judged.of(Line(position, middle), coordinates - middle, Y)
+            judged = [line, *_on_kernels(X, rows, Y, learned, FAR_BEHIND * doubt)]
             return _heard([one for one in judged if one.share < 1], Y, doubt)
     return None
 
