@@ -9,7 +9,7 @@ p ∝ π exp(βz), z what the regression says of a row, π the class shares of t
 each label that the regression has not seen.
 
 One is as likely as it makes these labels, less what was chosen by them: among the others it counts exp(−s), s its loss,
-plus two for the width of a kernel and two more for learned distances, as an information criterion would have it.
+plus three for the width of a kernel and three more for learned distances, which is what these losses are too low by.
 Together they count e, the loss that the graphs are left with as a share of what chance would lose: e to the power
 (1 + t/e) / 2 if their own share t is lower, and exp(−5 (t/e − 1)) of e if it is higher (docs/defaults.md has the
 measurements).
@@ -35,7 +35,7 @@ BEHIND = 0.2  # what their loss may be above that of the graphs, as a share of t
 SLOPES = (0.1, 50.0)
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
 GAMMAS = (0.125, 0.5, 2.0, 8.0)  # over the mean squared distance of labelled rows
-CHARGE = 2.0  # nats of a choice that was made by the labels: of a width, and of distances
+CHARGE = 3.0  # nats of a choice that was made by the labels: of a width, and of distances
 FAR_BEHIND = 2.0  # times the loss of the graphs: from where pairs of classes are not looked at
 LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
 LEAST_VOICE = 0.01  # the same among the others
