@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.memory import MEASURING, needs_linux
 from tests.problems import partly_labelled, points
 
 from pglearn.engine.scores import _by_fold
@@ -47,3 +51,31 @@ def test_what_is_solved_for_by_fold_is_sparse_and_gives_the_equation(validation)
     assert -(adjoint * (change @ F)).sum() == pytest.approx(expected, rel=1e-8)
     assert all(sparse.issparse(B) for B in system.asked)
     assert len(system.asked) == 2
+
+
+MANY_LABELS = """
+import numpy as np
+import pglearn
+
+rng = np.random.default_rng(0)
+n = 20_000
+y = rng.integers(4, size=n)
+X = rng.normal(size=(n, 6)) + 2 * rng.normal(size=(4, 6))[y]
+shown = np.where(np.arange(n) < n // 2, y, -1)
+
+def step(rows):
+    return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(6, 0.5), k=10)
+
+step(5_000)  # Numba itself, compiled or read from its cache
+before = size_from_here()
+step(n)
+print((peak() - before) / 2**20)
+"""
+
+
+@needs_linux
+def test_leave_one_out_of_ten_thousand_labels_takes_no_array_of_rows_by_labels():
+    """20,000 × 10,000 numbers would be 1,526 MB."""
+    command = [sys.executable, "-c", MEASURING + MANY_LABELS]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert float(run.stdout) < 300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -338,6 +339,27 @@ def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypa
         assert time.monotonic() - begun < 20
     assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert not any(candidate.started for candidate in back)
+
+
+class Elsewhere(Executor):
+    """Workers on a machine that does not have the folders of this one."""
+
+    def submit(self, fn, task, handle, *args):
+        shutil.rmtree(handle._folder, ignore_errors=True)
+        future = Future()
+        try:
+            future.set_result(fn(task, handle, *args))
+        except WorkerError as error:
+            future.set_exception(error)
+        return future
+
+
+def test_workers_on_another_machine_are_told_what_to_use():
+    with (
+        pool_of(Bowl(), workers_for(Elsewhere(), 1)) as pool,
+        pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"),
+    ):
+        list(pool.run(ones(2), Stint(steps=1)))
 
 
 class Dying(Executor):

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pglearn.errors import WorkerError
 from pglearn.problem import Array, Problem
 from pglearn.sparse import parts_of, table_of
 
@@ -128,7 +129,13 @@ class OnDisk:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read(self, name: str) -> Array:
-        return np.asarray(np.load(self._file(f"{name}.npy"), mmap_mode="r"))
+        try:
+            return np.asarray(np.load(self._file(f"{name}.npy"), mmap_mode="r"))
+        except FileNotFoundError as error:
+            raise WorkerError(
+                f"A worker does not find the points in {self._folder}, a folder of the machine that the search was "
+                "started on: give an executor with workers on that machine, or a cluster of Dask, Ray or Spark."
+            ) from error
 
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)
