@@ -362,9 +362,12 @@ def test_damaged_npz(npz):
         path.write_bytes(content)
         with pytest.raises(InputError, match=says(path, "is not an .npz archive, or it is cut short")):
             read_table(path)
-    path.write_bytes(whole[:9000] + b"????" + whole[9004:])
-    with pytest.raises(InputError, match=says(path, "is damaged", "numpy.savez")):
-        read_table(path)
+    encrypted = bytearray(whole)
+    encrypted[encrypted.rfind(b"PK\x01\x02") + 8] ^= 1  # as the zip directory says by one bit
+    for content in (whole[:9000] + b"????" + whole[9004:], encrypted):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=says(path, "is damaged", "numpy.savez")):
+            read_table(path)
 
 
 # Features and labels

@@ -52,7 +52,7 @@ def _arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
             for name in wanted:
                 if name in present:
                     arrays[name] = np.asarray(archive[name])
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError) as error:
         raise InputError(f"{path} is damaged ({error}). Write it again with numpy.savez.") from error
     except ValueError as error:  # what numpy raises for an array of Python objects, which would need pickle
         raise InputError(
