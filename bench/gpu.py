@@ -4,8 +4,8 @@
     python bench/gpu.py steps stages           # only these sections
     python bench/gpu.py --quick                # small made-up problems, on the CPU if need be
 
-Sections: steps (32 candidates, one step), stages (where a step goes), fits (fifty default fits with 32 candidates),
-million (1,000,000 × 128, 30 steps), cpu (each of these on the CPU engine, all cores of this machine).
+Sections: steps (32 candidates, a step of the search), stages (where a step goes), fits (fifty default fits with 32
+candidates), million (1,000,000 × 128, 30 steps), cpu (each of these on the CPU engine, all cores of this machine).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from pglearn.engine.torch.placed import Placed
 from pglearn.graph import mean_distance
 from pglearn.graph.neighbours import k_nearest, scaled_points
 from pglearn.graph.weights import graph_on_edges
-from pglearn.loss import Log
+from pglearn.loss import Log, Yardstick
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
-from pglearn.search.candidate import Draws, Space
+from pglearn.search.candidate import Candidate, Draws, Space
+from pglearn.search.gradient import Descent, Stint, advance
 
 CANDIDATES = 32
 STEP_TARGETS = {"coil": 10.0, "mnist": 6.0, "yale": 2.5}
@@ -63,12 +64,16 @@ def main() -> None:
 
 
 def steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
-    """One evaluation (graph, labels, loss, gradient) of 32 candidates, results on the host."""
+    """A step of the search with 32 candidates: weights, graphs, labels, losses and gradients, results on the host."""
     figures = []
     for data in sets:
         problem, population = first_split(data)
+        yardstick = Yardstick.of(engine.loss, problem.scored_codes, problem.n_classes)
+        descent = Descent(yardstick, enough=-1)  # none converges, so every repetition moves all of them
+        advance(engine, problem, population, descent, Stint(steps=0))
         seconds = best_seconds(
-            lambda p=problem, c=population: engine.value_and_gradient(p, c), 2 if options.quick else 15
+            lambda p=problem, c=population, d=descent: advance(engine, p, c, d, Stint(steps=1)),
+            2 if options.quick else 15,
         )
         name = f"{data.name} {data.size}, step of {len(population)} candidates"
         target = STEP_TARGETS.get(data.name)
@@ -90,21 +95,21 @@ def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figu
     k = torch.as_tensor([c.k for c in population]).to(placed.X.device)
     (n, d), T, labels = placed.X.shape, len(population), placed.n_labels
     G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
-    tau = rows.thresholds(G, h, k)
-    log_d = rows.log_degrees(G, h, tau)
-    M = rows.systems(G, h, tau, log_d, 0.99)
+    cut = rows.cut(G, h, k)
+    log_d = rows.log_degrees(G, h, cut)
+    M = rows.systems(G, h, cut, log_d, 0.99)
     E = placed.one_per_label.expand(T, -1, -1)
     spread = cholesky.solved(M.clone(), E.clone())
     S = torch.bmm(spread, spread.mT)
     figures = []
     for name, call, flop in (
         ("Gram matrices", lambda: rows.gram(placed.X * a.sqrt()[:, None, :]), 2 * n * n * d),
-        ("k-th distances", lambda: rows.thresholds(G, h, k), 0),
-        ("degrees and systems", lambda: rows.systems(G, h, tau, rows.log_degrees(G, h, tau), 0.99), 0),
+        ("k-th distances", lambda: rows.cut(G, h, k), 0),
+        ("degrees and systems", lambda: rows.systems(G, h, cut, rows.log_degrees(G, h, cut), 0.99), 0),
         ("factor and solve", lambda: cholesky.solved(M.clone(), E.clone()), n**3 // 3 + 2 * n * n * labels),
         ("scores and loss", lambda: dense._scored(placed, spread[:, placed.labelled], Log(), 0.01), 0),
         ("∂g/∂P", lambda: spread @ spread.mT, 2 * n * n * labels),
-        ("edge coefficients", lambda: rows.coefficients(S, G, h, tau, log_d), 0),
+        ("edge coefficients", lambda: rows.coefficients(S, G, h, cut, log_d), 0),
         ("contraction with X", lambda: rows.contracted(S, h, placed.X), 2 * n * n * d),
     ):
         ms = 1e3 * best_seconds(call, repetitions)
@@ -181,11 +186,12 @@ def cpu_steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namesp
         with Parallel(-1) as parallel:
 
             def step(parallel=parallel, reference=reference, problem=problem, population=population):
-                return parallel(delayed(one_thread_step)(reference, problem, c) for c in population)
+                return parallel(delayed(one_thread_step)(reference, problem, c.here) for c in population)
 
             step()
             on_cpu = best_seconds(step, 1 if options.quick else 3)
-        on_device = best_seconds(lambda p=problem, c=population: engine.value_and_gradient(p, c), 2)
+        here = [candidate.here for candidate in population]
+        on_device = best_seconds(lambda p=problem, c=here: engine.value_and_gradient(p, c), 2)
         figures.append(
             Figure(
                 f"{data.name}, step on the CPU engine, all cores", f"{1e3 * on_cpu:.0f} ms, {on_cpu / on_device:.0f}×"
@@ -266,11 +272,11 @@ def search_lgc() -> LGC:
     return LGC(tolerance=1e-8, precision=1e-2)
 
 
-def first_split(data: DataSet) -> tuple[Problem, list[Configuration]]:
+def first_split(data: DataSet) -> tuple[Problem, list[Candidate]]:
     shown = data.labelled(10, 0) if data.splits else few_labels(data.y, 0.1)
     problem = Problem.of(data.X, hidden(data.y, shown), validation="loo")
     draws = Draws((Space(data.X.shape[1], mean_distance(data.X)),), (5, 20), (0.1, 10.0), seed=0)
-    return problem, [draws.candidate(id).here for id in range(CANDIDATES)]
+    return problem, [draws.candidate(id) for id in range(CANDIDATES)]
 
 
 def best_seconds(call: Callable[[], object], repetitions: int) -> float:

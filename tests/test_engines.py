@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pglearn.engine import Configuration
+from pglearn.engine import Configuration, CPUEngine
 from pglearn.loss import LOSSES, Log
 from pglearn.problem import VALIDATIONS, Problem
 from pglearn.propagation import LGC
@@ -36,7 +36,7 @@ def population(size=6, d=4):
 
 def assert_same(found, expected, precision, rtol=1e-9):
     assert found.loss == pytest.approx(expected.loss, rel=max(rtol, precision.loss))
-    assert found.accuracy == expected.accuracy
+    assert found.accuracy == pytest.approx(expected.accuracy, rel=max(rtol, precision.loss))
     atol = max(rtol, precision.gradient) * np.abs(expected.dg_da).max()
     np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=atol)
 
@@ -52,6 +52,28 @@ def test_graph_is_the_oracles(engine):
         np.testing.assert_array_equal(joined(graph.edges), edges)
         P = oracle.normalised(oracle.weights(problem.X, configuration.a, edges))
         np.testing.assert_allclose(graph.P.toarray(), P, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize(("d", "levels"), [(3, 4), (8, 2), (16, 3)])
+@pytest.mark.parametrize("weights", ["even", "drawn"])
+def test_of_equally_far_points_the_first_are_neighbours(d, levels, weights, engine, precision):
+    """Whole numbers, most distances between which are ties, and rows that are the same."""
+    rng = np.random.default_rng(d)
+    X = rng.integers(0, levels, (120, d)).astype(float)
+    X[60:80] = X[:20]
+    problem = Problem.of(X, partly_labelled(120, 40))
+    a = np.full(d, 0.37) if weights == "even" else rng.exponential(size=d)
+    cpu = CPUEngine(Log(), LGC(0.9))
+    for k in (4, 9):
+        configuration = Configuration(k, a)
+        edges = (
+            oracle.neighbours(X, np.ones(d), k)
+            if weights == "even"
+            else joined(cpu.graph(problem, configuration).edges)
+        )
+        np.testing.assert_array_equal(joined(engine.graph(problem, configuration).edges), edges)
+        (found,), (expected,) = (each.value_and_gradient(problem, [configuration]) for each in (engine, cpu))
+        assert_same(found, expected, precision)
 
 
 # Propagation

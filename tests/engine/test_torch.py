@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet
@@ -385,6 +386,31 @@ def test_tensor_cores_are_asked_for_and_what_was_asked_before_is_put_back(asked,
     assert torch.get_float32_matmul_precision() == asked
 
 
+def test_engines_of_two_threads_do_not_put_back_each_other_s_setting(products):
+    products("medium")
+    within, go_on, entered = threading.Event(), threading.Event(), threading.Event()
+
+    def other():
+        with float32_products("highest"):
+            entered.set()
+
+    def first():
+        with float32_products("highest"):
+            within.set()
+            go_on.wait(10)
+
+    threads = [threading.Thread(target=work) for work in (first, other)]
+    threads[0].start()
+    assert within.wait(10)
+    threads[1].start()
+    assert not entered.wait(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert entered.is_set()
+    assert torch.get_float32_matmul_precision() == "medium"
+
+
 @pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has the one setting only")
 def test_a_setting_of_one_library_is_put_back_too():
     matmul = torch.backends.cuda.matmul
@@ -456,8 +482,13 @@ def test_a_device_that_fills_up_while_a_step_is_recorded_is_survived(monkeypatch
     assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
-def test_neighbours_are_the_exact_ones_in_blocks_of_any_size():
-    Z = points(300, 5)
+def whole_numbers(shape, levels):
+    return torch.randint(levels, shape).float()
+
+
+@pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
+def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
+    Z = points(300, 5) if levels is None else np.random.default_rng(0).integers(0, levels, (300, 5)) * 0.1
     expected = np.sort(neighbours.k_nearest(Z, 7), axis=1)
     for memory in (1, 1 << 16, 1 << 24):
         found = np.sort(k_nearest(torch.as_tensor(Z), 7, memory).numpy(), axis=1)
@@ -498,34 +529,45 @@ def test_a_candidate_s_edges_are_those_of_its_own_problem_and_k(searches):
     assert searches == [5, 5, 5, 5, 5, 7, 7, 7], "the second engine searches each time, the first where it must"
 
 
-def test_the_edges_of_candidates_that_have_ended_and_of_problems_that_are_gone_are_dropped(searches):
-    problem, a = problem_of(), np.full(6, 0.3)
+def test_edges_are_kept_for_as_many_candidates_as_fit_and_while_their_problem_is_there(searches):
+    problems, a = [problem_of()], np.full(6, 0.3)
+
+    def evaluate(engine, *owners):
+        engine.value_and_gradient(problems[0], [Configuration(5, a, owner=owner) for owner in owners])
+
     engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
     for owners in [(0, 1, 2), (1,), (0, 1)]:
-        engine.value_and_gradient(problem, [Configuration(5, a, owner=owner) for owner in owners])
-    assert len(searches) == 3 + 0 + 1
-    del problem
+        evaluate(engine, *owners)
+    assert len(searches) == 3, "one that is not asked for may be the next time"
+    each = next(iter(engine._kept[engine._placed[problems[0]]].values())).edges.n_bytes
+    of_two = TorchEngine(Log(), LGC(), device="cpu", refresh=10, memory=5 * each)
+    for owners in [(0, 1), (1, 0), (2,), (1,)]:
+        evaluate(of_two, *owners)
+    assert len(searches) == 3 + 2 + 0 + 1 + 1, "half of the memory holds two, those used last"
+    problems.clear()
     gc.collect()
-    assert len(engine._kept) == 0
+    assert len(engine._kept) == len(of_two._kept) == 0
 
 
 @needs_cuda
-def test_kernels_do_what_plain_torch_does():
+@pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
+def test_kernels_do_what_plain_torch_does(levels):
     from pglearn.engine.torch import kernels
 
     torch.manual_seed(0)
-    Z = torch.randn(3, 137, 5, device="cuda")
+    Z = torch.randn(3, 137, 5, device="cuda") if levels is None else whole_numbers((3, 137, 5), levels).cuda()
     k, (G, h) = torch.tensor([3, 7, 136], device="cuda"), eager.gram(Z)
-    tau = eager.thresholds(G, h, k)
-    torch.testing.assert_close(kernels.thresholds(G, h, k), tau, rtol=0, atol=0)
-    log_d = eager.log_degrees(G, h, tau)
-    torch.testing.assert_close(kernels.log_degrees(G, h, tau), log_d, rtol=0, atol=2e-6)
-    systems = kernels.systems(G, h, tau, log_d, 0.99)
-    torch.testing.assert_close(systems, eager.systems(G, h, tau, log_d, 0.99), rtol=0, atol=1e-6)
+    cut = eager.cut(G, h, k)
+    for found, expected in zip(kernels.cut(G, h, k), cut, strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    log_d = eager.log_degrees(G, h, cut)
+    torch.testing.assert_close(kernels.log_degrees(G, h, cut), log_d, rtol=0, atol=2e-6)
+    systems = kernels.systems(G, h, cut, log_d, 0.99)
+    torch.testing.assert_close(systems, eager.systems(G, h, cut, log_d, 0.99), rtol=0, atol=1e-6)
     S = torch.randn(3, 137, 137, device="cuda")
     S = S + S.mT
-    B, b = eager.coefficients(S, G, h, tau, log_d)
-    rounded, sums = kernels.coefficients(S.clone(), G, h, tau, log_d)
+    B, b = eager.coefficients(S, G, h, cut, log_d)
+    rounded, sums = kernels.coefficients(S.clone(), G, h, cut, log_d)
     torch.testing.assert_close(rounded, B, rtol=1e-3, atol=1e-6)
     torch.testing.assert_close(sums, rounded.sum(2), rtol=0, atol=1e-5)
     exact = eager.contracted(B, b, Z[0])
@@ -566,6 +608,13 @@ def test_a_fit_is_that_of_the_cpu_engine():
     assert gpu.engine_.startswith("torch on ")
     np.testing.assert_allclose(gpu.search_results_["loss"], cpu.search_results_["loss"], rtol=1e-2)
     assert (gpu.transduction_ == cpu.transduction_).mean() > 0.97
+
+
+def test_a_fit_twice_with_one_seed_is_the_same_to_the_last_bit():
+    X, y = table()
+    first, second = (PGLearnClassifier(budget=4, random_state=3, engine="torch").fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.search_results_["loss"], second.search_results_["loss"])
+    np.testing.assert_array_equal(first.label_distributions_, second.label_distributions_)
 
 
 def test_processes_and_torch_are_refused_together():

@@ -31,6 +31,17 @@ def test_neighbours_are_the_k_nearest_other_points(Z, k):
         np.testing.assert_allclose(np.sort(D2[i, neighbours[i]]), nearest, atol=1e-12)
 
 
+@given(grids, st.integers(1, 15), st.sampled_from([1, 0.1, 7.7]), st.booleans())
+def test_of_equally_far_points_the_first_are_neighbours(Z, k, scale, by_query):
+    D2 = oracle.distances(Z, np.ones(Z.shape[1]))
+    if not by_query:
+        np.fill_diagonal(D2, np.inf)
+    k = min(k, len(Z) - (not by_query))
+    expected = D2.argsort(axis=1, kind="stable")[:, :k]
+    found = k_nearest(scale * Z, k, scale * Z if by_query else None)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
 @given(grids, st.integers(1, 15), st.integers(0, 5))
 def test_neighbours_of_queries_may_be_any_points(Z, k, seed):
     queries = np.random.default_rng(seed).normal(size=(3, Z.shape[1]))

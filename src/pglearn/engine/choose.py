@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import sys
 from importlib.util import find_spec
 
 from pglearn.engine.base import Engine
@@ -93,7 +94,7 @@ def sees_cuda() -> bool:
     if find_spec("torch") is None:
         return False
     try:
-        ctypes.CDLL("libcuda.so.1")
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
         return False
     from pglearn.engine.torch import cuda_is_available

@@ -1,6 +1,7 @@
 """Exact nearest neighbours under the metric diag(a): plain Euclidean neighbours of X·√a.
 
-scikit-learn's brute-force search works in small blocks of rows and keeps a heap per row, so no n × n array is made.
+scikit-learn's brute-force search works in small blocks of rows and keeps a heap per row, so no n × n array is made. Of
+points that are equally far it takes some; here the first are taken, as by every engine.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from pglearn import sparse
 from pglearn.problem import Array, Points, column_medians
+from pglearn.threads import in_parts
+from pglearn.ties import LAST_BITS, first_nearest
 
 SAMPLE_FOR_MEAN_DISTANCE = 2000
+NUMBERS_AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 12  # where there are ties
 
 
 def scaled_points(X: Points, a: Array, centre: Array) -> Points:
@@ -31,13 +35,56 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
     """Indices of the k nearest rows of `Z` to each query; by default to each row of `Z`, itself excluded.
 
     A point is not its own neighbour, even among duplicates, and duplicates are neighbours like any others. Where there
-    are fewer than k points to choose from, all of them are neighbours.
+    are fewer than k points to choose from, all of them are neighbours; where some are equally far, the first of them.
     """
-    k = min(k, Z.shape[0] - (queries is None))
+    others = Z.shape[0] - (queries is None)
+    k = min(k, others)
     if sparse.is_sparse(Z):
         return sparse.k_nearest(Z, k, queries)
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z)
-    return np.asarray(search.kneighbors(queries, return_distance=False))
+    search = NearestNeighbors(n_neighbors=min(k + 1, others), algorithm="brute").fit(Z)
+    distances, nearest = search.kneighbors(queries)
+    if k == others:
+        return np.asarray(nearest)
+    nearest = np.ascontiguousarray(nearest[:, :k])
+    _take_first_of_equals(nearest, np.square(distances[:, k - 1 :]), Z, queries)
+    return nearest
+
+
+def _take_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Array | None) -> None:
+    """Where the k-th and the next are equally far, which of such points are among the k nearest."""
+    k, precision = nearest.shape[1], LAST_BITS * float(np.finfo(Z.dtype).eps)
+    asking = Z if queries is None else queries
+    squares, squares_asking = (np.einsum("ij,ij->i", points, points, dtype=np.float64) for points in (Z, asking))
+    either = squares_asking + squares[nearest[:, -1]]
+    tied = np.flatnonzero(last_two[:, 1] <= last_two[:, 0] + 2 * precision * either)
+
+    def take(start: int, stop: int) -> None:
+        for rows in np.split(tied[start:stop], range(at_once, stop - start, at_once)):
+            order = _products(asking[rows], Z)
+            order *= -2
+            order += squares
+            if queries is None:
+                order[np.arange(len(rows)), rows] = np.nan
+            limit = np.take_along_axis(order, nearest[rows], 1).max(axis=1, keepdims=True)
+            rounding = precision * squares_asking[rows, None]
+            nearer = order + precision * squares < limit - rounding
+            found = first_nearest(order, k, nearer, order - precision * squares <= limit + rounding)
+            nearest[rows] = np.where(found < 0, nearest[rows], found)
+
+    at_once = max(1, NUMBERS_AT_ONCE // len(Z))
+    in_parts(take, len(tied))
+
+
+def _products(few: Array, Z: Array) -> Array:
+    """In float64 whatever the points have, of which no whole copy is made."""
+    few = few.astype(np.float64, copy=False)
+    if Z.dtype == np.float64:
+        return np.asarray(few @ Z.T)
+    products = np.empty((len(few), len(Z)))
+    for start in range(0, len(Z), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        products[:, part] = few @ Z[part].astype(np.float64).T
+    return products
 
 
 def mean_distance(X: Points, seed: int = 0) -> float:

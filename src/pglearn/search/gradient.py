@@ -65,9 +65,22 @@ class Descent:
     """How many the loss is about; None lets candidates with more weights than that go on like the others."""
 
     def step(self, a: Array, dg_da: Array) -> Array:
-        direction = dg_da / np.abs(dg_da).max()  # first, because the square of a very large or small one is no float
-        rms = np.sqrt(np.mean(direction**2))
-        return np.asarray(np.maximum(a - self.rate * a.mean() / rms * direction, 0))
+        """The next weights of a candidate (d), or of several (T × d)."""
+        # First, because the square of a very large or small one is no float.
+        direction = dg_da / np.abs(dg_da).max(axis=-1, keepdims=True)
+        rms = np.sqrt(np.mean(direction**2, axis=-1, keepdims=True))
+        return np.asarray(np.maximum(a - self.rate * a.mean(axis=-1, keepdims=True) / rms * direction, 0))
+
+    def move(self, candidates: Sequence[Candidate]) -> None:
+        """A step of every candidate, those of a basis at once."""
+        of_basis: dict[int, list[Candidate]] = {}
+        for candidate in candidates:
+            of_basis.setdefault(candidate.basis, []).append(candidate)
+        for together in of_basis.values():
+            moved = self.step(np.array([c.a for c in together]), np.array([c.dg_da for c in together]))
+            for candidate, a in zip(together, moved, strict=True):
+                candidate.a = a.copy()  # else it would keep those of all others alive
+                candidate.steps += 1
 
     def converged(self, candidate: Candidate) -> bool:
         if candidate.dg_da is None or not candidate.dg_da.any():
@@ -113,10 +126,8 @@ def advance(
         running = [c for c in candidates if c.started and not c.finished and has_time(c)]
         if not running:
             break
+        descent.move(running)
         for candidate in running:
-            assert candidate.dg_da is not None
-            candidate.a = descent.step(candidate.a, candidate.dg_da)
-            candidate.steps += 1
             candidate.done += 1 if stint.seconds is None else 0
         evaluate(running)
         done += 1

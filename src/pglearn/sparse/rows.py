@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 
 from pglearn.compiled import is_large
 from pglearn.threads import in_parts
+from pglearn.ties import first_nearest
 
 Array = npt.NDArray[Any]
 
@@ -86,10 +87,7 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
         if own:  # NaN comes after everything else
             order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
         farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
-        nearer, equal = order < farthest, order == farthest
-        kept = nearer | (equal & (equal.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
-        few = kept.nonzero()[1].reshape(-1, k)  # of equals the first, whatever a partition makes of them
-        nearest[part] = np.take_along_axis(few, np.take_along_axis(order, few, 1).argsort(1, kind="stable"), 1)
+        nearest[part] = first_nearest(order, k, order < farthest, order <= farthest)
     return nearest
 
 

@@ -24,14 +24,14 @@ def evaluated(
     rows = _row_operations(placed.X)
     mu = propagation.coupling
     G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
-    tau = rows.thresholds(G, h, k.clamp(max=len(placed.X) - 1))
-    log_d = rows.log_degrees(G, h, tau)
-    spread = cholesky.solved(rows.systems(G, h, tau, log_d, mu), placed.one_per_label.expand(len(a), -1, -1).clone())
+    cut = rows.cut(G, h, k.clamp(max=len(placed.X) - 1))
+    log_d = rows.log_degrees(G, h, cut)
+    spread = cholesky.solved(rows.systems(G, h, cut, log_d, mu), placed.one_per_label.expand(len(a), -1, -1).clone())
 
     g, accuracy, dg_dH = _scored(placed, spread[:, placed.labelled], loss, propagation.source)
     S = mu * (spread @ dg_dH) @ spread.mT  # ten bits of the factors, as tensor cores read them, are too few here
     del spread
-    B, b = rows.coefficients(S, G, h, tau, log_d)
+    B, b = rows.coefficients(S, G, h, cut, log_d)
     # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.
     g = torch.where(h.isfinite().all(1), g, torch.nan)
     return g, accuracy, rows.contracted(B, b, placed.X)
@@ -40,8 +40,8 @@ def evaluated(
 def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The pairs that are edges among scaled points Z (n × d)."""
     G, h = eager.gram(Z[None])
-    tau = eager.thresholds(G, h, torch.tensor([min(k, len(Z) - 1)], device=Z.device))
-    _, p, q = eager.edges(G, h, tau).nonzero(as_tuple=True)
+    cut = eager.cut(G, h, torch.tensor([min(k, len(Z) - 1)], device=Z.device))
+    _, p, q = eager.edges(G, h, cut).nonzero(as_tuple=True)
     return p, q
 
 

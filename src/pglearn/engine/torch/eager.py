@@ -5,15 +5,28 @@
 | G      | Gram matrix of the scaled points                                 | T × n × n |
 | h      | squared norms of the scaled points                               | T × n     |
 | D²_ij  | h_i + h_j − 2 G_ij                                               | never kept |
-| τ_i    | distance² to the k-th neighbour; i–j is an edge if D²_ij ≤ max(τ_i, τ_j) | T × n |
+| τ_i    | distance² to the k-th neighbour                                  | T × n     |
+| l_i    | the last of the points as far as that which is a neighbour: the first are, as many as make k | T × n |
 | λ_i    | log of the degree                                                | T × n     |
+
+i–j is an edge if j is a neighbour of i, or i one of j.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
 from pglearn.engine.torch.placed import Tensor
+from pglearn.engine.torch.ties import first_of, nearer_and_as_far, rounding
+
+
+class Cut(NamedTuple):
+    """Where the neighbours of each point end: τ and l."""
+
+    tau: Tensor
+    last: Tensor
 
 
 def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
@@ -23,31 +36,37 @@ def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
     return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
-def thresholds(G: Tensor, h: Tensor, k: Tensor) -> Tensor:
-    """τ: the k-th smallest distance² of each row, itself excluded."""
-    nearest = _squared_distances(G, h).topk(int(k.max()), largest=False, sorted=True).values
-    return nearest.gather(2, (k - 1)[:, None, None].expand(-1, G.shape[1], 1))[:, :, 0]
+def cut(G: Tensor, h: Tensor, k: Tensor) -> Cut:
+    """Of the k nearest of each row, itself excluded."""
+    D2 = _squared_distances(G, h)
+    tau = D2.topk(int(k.max()), largest=False, sorted=True).values
+    tau = tau.gather(2, (k - 1)[:, None, None].expand(-1, G.shape[1], 1))
+    nearer, as_far = nearer_and_as_far(D2, tau, _rounding(h))
+    del D2
+    positions = torch.arange(G.shape[1], dtype=torch.int32, device=G.device)
+    last = torch.where(first_of(as_far, nearer, k[:, None, None]), positions, 0).amax(2)
+    return Cut(tau[:, :, 0], last)
 
 
-def edges(G: Tensor, h: Tensor, tau: Tensor) -> Tensor:
+def edges(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     """T × n × n booleans."""
-    return _log_weights(G, h, tau) > -torch.inf
+    return _log_weights(G, h, cut) > -torch.inf
 
 
-def log_degrees(G: Tensor, h: Tensor, tau: Tensor) -> Tensor:
-    return _log_weights(G, h, tau).logsumexp(2)
+def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
+    return _log_weights(G, h, cut).logsumexp(2)
 
 
-def systems(G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor, mu: float) -> Tensor:
+def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
     """M = I − μP."""
-    M = -mu * _P(_log_weights(G, h, tau), log_d)
+    M = -mu * _P(_log_weights(G, h, cut), log_d)
     M.diagonal(dim1=1, dim2=2).add_(1)
     return M
 
 
-def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) -> tuple[Tensor, Tensor]:
+def coefficients(S: Tensor, G: Tensor, h: Tensor, cut: Cut, log_d: Tensor) -> tuple[Tensor, Tensor]:
     """B and its row sums b, from ∂g/∂P (see `pglearn.engine.adjoint`)."""
-    log_w = _log_weights(G, h, tau)
+    log_w = _log_weights(G, h, cut)
     SP = S * _P(log_w, log_d)
     q = SP.sum(2)
     T = torch.exp(log_w - log_d[:, :, None])
@@ -67,9 +86,15 @@ def _squared_distances(G: Tensor, h: Tensor) -> Tensor:
     return D2
 
 
-def _log_weights(G: Tensor, h: Tensor, tau: Tensor) -> Tensor:
+def _rounding(h: Tensor) -> Tensor:
+    return rounding(h[:, :, None] + h[:, None, :])
+
+
+def _log_weights(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     D2 = _squared_distances(G, h)
-    return torch.where(torch.maximum(tau[:, :, None], tau[:, None, :]) >= D2, -D2, -torch.inf)
+    neighbour, as_far = nearer_and_as_far(D2, cut.tau[:, :, None], _rounding(h))
+    neighbour |= as_far & (torch.arange(G.shape[1], device=G.device) <= cut.last[:, :, None])
+    return torch.where(neighbour | neighbour.mT, -D2, -torch.inf)
 
 
 def _P(log_w: Tensor, log_d: Tensor) -> Tensor:

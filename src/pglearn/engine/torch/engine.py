@@ -81,7 +81,8 @@ class TorchEngine:
         the engine warns once and stays with the half, quarter, … that was enough.
     refresh : int
         With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
-        only weigh the known edges anew in between. 1 searches at every step, like the CPU engine.
+        only weigh the known edges anew in between. 1 searches at every step, like the CPU engine. Edges are kept for as
+        many candidates as half of the memory holds.
     """
 
     loss: Loss = field(default_factory=Log)
@@ -128,10 +129,7 @@ class TorchEngine:
             yield
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        """The graph that `value_and_gradient` weighs, found in the precision of the points.
-
-        With up to 4,000 points every point as near as the k-th neighbour is a neighbour; beyond, ties are broken.
-        """
+        """The graph that `value_and_gradient` weighs, found in the precision of the points."""
         view = problem.views[configuration.basis]
         Z = scaled_points(view.X, configuration.a, view.centre)
         with self._at_work():
@@ -151,7 +149,6 @@ class TorchEngine:
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        self._forget_all_but({configuration.owner for configuration in configurations})
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
@@ -224,13 +221,9 @@ class TorchEngine:
             kept = Kept(k, sparse.DeviceEdges.between_neighbours(k_nearest(Z, k, memory)))
         if owner is not None and self.refresh > 1:
             of_candidates[owner] = replace(kept, uses=kept.uses + 1)
+            while len(of_candidates) > 1 and sum(other.edges.n_bytes for other in of_candidates.values()) > memory:
+                del of_candidates[next(iter(of_candidates))]  # used the longest ago, as if its candidate had ended
         return kept.edges
-
-    def _forget_all_but(self, owners: set[int | None]) -> None:
-        """Candidates that have ended leave no edges on the device."""
-        for of_candidates in self._kept.values():
-            for owner in of_candidates.keys() - owners:
-                del of_candidates[owner]
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.

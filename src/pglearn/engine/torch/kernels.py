@@ -11,33 +11,36 @@ import torch
 import triton
 import triton.language as tl
 
+from pglearn.engine.torch.eager import Cut
 from pglearn.engine.torch.placed import Tensor
 from pglearn.engine.torch.precision import float32_products
+from pglearn.ties import LAST_BITS
 
+ROUNDING = tl.constexpr(LAST_BITS * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)
 HALF_OF_LAST_BIT = 0x1000  # of a float32 that keeps ten bits of its mantissa
 
 
 def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
-    G = torch.bmm(Z, Z.mT)  # `_edges` allows for the last bits
+    G = torch.bmm(Z, Z.mT)  # symmetric but for the last bits, which `_edges` allows for
     return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
-def thresholds(G: Tensor, h: Tensor, k: Tensor) -> Tensor:
-    tau = torch.empty_like(h)
-    _thresholds[_grid(h)](G, h, k.int(), tau, h.shape[1], **_block(h))
-    return tau
+def cut(G: Tensor, h: Tensor, k: Tensor) -> Cut:
+    found = Cut(torch.empty_like(h), torch.empty_like(h, dtype=torch.int32))
+    _cut[_grid(h)](G, h, k.int(), *found, h.shape[1], **_block(h))
+    return found
 
 
-def log_degrees(G: Tensor, h: Tensor, tau: Tensor) -> Tensor:
+def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     log_d = torch.empty_like(h)
-    _log_degrees[_grid(h)](G, h, tau, log_d, h.shape[1], **_block(h))
+    _log_degrees[_grid(h)](G, h, *cut, log_d, h.shape[1], **_block(h))
     return log_d
 
 
-def systems(G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor, mu: float) -> Tensor:
+def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
     M = torch.empty_like(G)
-    _systems[_grid(h)](G, h, tau, log_d, M, mu, h.shape[1], **_block(h))
+    _systems[_grid(h)](G, h, *cut, log_d, M, mu, h.shape[1], **_block(h))
     return M
 
 
@@ -48,10 +51,10 @@ def inverse_factor(A: Tensor, most: int) -> Tensor:
     return inverse
 
 
-def coefficients(S: Tensor, G: Tensor, h: Tensor, tau: Tensor, log_d: Tensor) -> tuple[Tensor, Tensor]:
+def coefficients(S: Tensor, G: Tensor, h: Tensor, cut: Cut, log_d: Tensor) -> tuple[Tensor, Tensor]:
     q, b = torch.empty_like(h), torch.empty_like(h)
-    _weighted_sums[_grid(h)](S, G, h, tau, log_d, q, h.shape[1], **_block(h))
-    _coefficients[_grid(h)](S, G, h, tau, log_d, q, b, h.shape[1], **_block(h))
+    _weighted_sums[_grid(h)](S, G, h, *cut, log_d, q, h.shape[1], **_block(h))
+    _coefficients[_grid(h)](S, G, h, *cut, log_d, q, b, h.shape[1], **_block(h))
     return S, b
 
 
@@ -99,21 +102,26 @@ def _row(G, h, n, BLOCK: tl.constexpr):
     h_j = tl.load(h + t * n + j, mask=real, other=0.0)
     h_i = tl.load(h + t * n + i)
     d2 = tl.maximum(h_i + h_j - 2 * g, 0.0)
-    return i, t * n, j, real, start, tl.where(real & (j != i), d2, float("inf")), 4e-7 * (h_i + h_j)
+    return i, t * n, j, real, start, tl.where(real & (j != i), d2, float("inf")), ROUNDING * (h_i + h_j)
 
 
 @triton.jit
-def _edges(d2, rounding, tau, i, base, j, real):
-    """D²_ij and D²_ji may differ in their last bits, and a threshold is one of them: both must pass it."""
+def _edges(d2, rounding, tau, last, i, base, j, real):
+    """D²_ij and D²_ji may differ in their last bits, and τ is one of them."""
     tau_j = tl.load(tau + base + j, mask=real, other=0.0)
+    last_j = tl.load(last + base + j, mask=real, other=0)
     tau_i = tl.load(tau + base + i)
-    return (d2 - rounding <= tl.maximum(tau_i, tau_j)) & (d2 < float("inf"))
+    last_i = tl.load(last + base + i)
+    of_i = (d2 < tau_i - rounding) | ((d2 <= tau_i + rounding) & (j <= last_i))
+    of_j = (d2 < tau_j - rounding) | ((d2 <= tau_j + rounding) & (i <= last_j))
+    return (of_i | of_j) & (d2 < float("inf"))
 
 
 @triton.jit
-def _thresholds(G, h, k, tau, n, BLOCK: tl.constexpr):
-    """Bisection over the bit patterns, which are ordered as the distances are, until k of them are below."""
-    i, base, _j, _real, _start, d2, _rounding = _row(G, h, n, BLOCK)
+def _cut(G, h, k, tau, last, n, BLOCK: tl.constexpr):
+    """Bisection over the bit patterns, which are ordered as the distances are, until k of them are below; then, where
+    more points are as far as the k-th than make k, over their positions."""
+    i, base, j, _real, _start, d2, rounding = _row(G, h, n, BLOCK)
     bits = d2.to(tl.int32, bitcast=True)
     wanted = tl.load(k + tl.program_id(1))
     low = tl.zeros((), dtype=tl.int32)
@@ -124,22 +132,35 @@ def _thresholds(G, h, k, tau, n, BLOCK: tl.constexpr):
         high = tl.where(count >= wanted, middle, high)
         low = tl.where(count == wanted, high, tl.where(count >= wanted, low, middle + 1))
     high = tl.max(tl.where(bits <= high, bits, 0), 0)  # the k-th itself, not what parts it from the next
-    tl.store(tau + base + i, high.to(tl.float32, bitcast=True))
+    k_th = high.to(tl.float32, bitcast=True)
+    tl.store(tau + base + i, k_th)
+
+    nearer = d2 < k_th - rounding
+    as_far = (d2 <= k_th + rounding) & (d2 < float("inf")) & (nearer == 0)
+    missing = wanted - tl.sum(nearer.to(tl.int32), 0)
+    end = tl.max(tl.where(as_far, j, 0), 0)
+    first = tl.where(tl.sum(as_far.to(tl.int32), 0) > missing, 0, end)
+    while first < end:
+        middle = first + (end - first) // 2
+        enough = tl.sum((as_far & (j <= middle)).to(tl.int32), 0) >= missing
+        end = tl.where(enough, middle, end)
+        first = tl.where(enough, first, middle + 1)
+    tl.store(last + base + i, end)
 
 
 @triton.jit
-def _log_degrees(G, h, tau, log_d, n, BLOCK: tl.constexpr):
+def _log_degrees(G, h, tau, last, log_d, n, BLOCK: tl.constexpr):
     i, base, j, real, _start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, i, base, j, real)
+    edge = _edges(d2, rounding, tau, last, i, base, j, real)
     peak = tl.max(tl.where(edge, -d2, -float("inf")), 0)
     total = tl.sum(tl.where(edge, tl.exp(-d2 - peak), 0.0), 0)
     tl.store(log_d + base + i, peak + tl.log(total))
 
 
 @triton.jit
-def _systems(G, h, tau, log_d, M, mu, n, BLOCK: tl.constexpr):
+def _systems(G, h, tau, last, log_d, M, mu, n, BLOCK: tl.constexpr):
     i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, i, base, j, real)
+    edge = _edges(d2, rounding, tau, last, i, base, j, real)
     log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
     log_d_i = tl.load(log_d + base + i)
     p = tl.where(edge, tl.exp(-d2 - 0.5 * (log_d_i + log_d_j)), 0.0)
@@ -147,9 +168,9 @@ def _systems(G, h, tau, log_d, M, mu, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _weighted_sums(S, G, h, tau, log_d, q, n, BLOCK: tl.constexpr):
+def _weighted_sums(S, G, h, tau, last, log_d, q, n, BLOCK: tl.constexpr):
     i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, i, base, j, real)
+    edge = _edges(d2, rounding, tau, last, i, base, j, real)
     log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
     log_d_i = tl.load(log_d + base + i)
     s = tl.load(S + start + j, mask=real, other=0.0)
@@ -158,10 +179,10 @@ def _weighted_sums(S, G, h, tau, log_d, q, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _coefficients(S, G, h, tau, log_d, q, b, n, BLOCK: tl.constexpr):
+def _coefficients(S, G, h, tau, last, log_d, q, b, n, BLOCK: tl.constexpr):
     """B takes the place of S."""
     i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, i, base, j, real)
+    edge = _edges(d2, rounding, tau, last, i, base, j, real)
     log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
     log_d_i = tl.load(log_d + base + i)
     q_j = tl.load(q + base + j, mask=real, other=0.0)

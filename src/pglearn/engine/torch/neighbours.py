@@ -1,8 +1,9 @@
 """Exact nearest neighbours on a device, in blocks of rows.
 
 Selecting k of a million by `topk` costs far more than the distances. So distances are first reduced to the minimum of
-every group of 64 columns, one pass over memory. The k groups with the smallest minima hold all k nearest: were one of
-them in another group, those k groups would each hold a point that is nearer.
+every group of 64 columns, one pass over memory. The k + 1 groups with the smallest minima hold all k + 1 nearest: were
+one of them in another group, those groups would each hold a point that is nearer. Where the last two are equally far,
+the whole row is looked at, and the first of them are taken (`pglearn.ties`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import torch
 
 from pglearn.engine.torch.placed import Tensor
+from pglearn.engine.torch.ties import first_of, nearer_and_as_far, rounding
 
 GROUP = 64
 
@@ -21,7 +23,8 @@ def k_nearest(Z: Tensor, k: int, memory: int) -> Tensor:
     groups = -(-n // GROUP)
     points = torch.nn.functional.pad(Z, (0, 0, 0, groups * GROUP - n))
     # A distance less the part that all columns of a row share; a column that only pads is infinitely far.
-    offset = torch.nn.functional.pad((Z * Z).sum(1), (0, groups * GROUP - n), value=torch.inf)
+    squares = (Z * Z).sum(1)
+    offset = torch.nn.functional.pad(squares, (0, groups * GROUP - n), value=torch.inf)
     rows = max(1, memory // (2 * Z.element_size() * groups * GROUP))
     neighbours = torch.empty(n, k, dtype=torch.long, device=Z.device)
     for start in range(0, n, rows):
@@ -30,8 +33,16 @@ def k_nearest(Z: Tensor, k: int, memory: int) -> Tensor:
         distances = torch.addmm(offset, block, points.T, alpha=-2)
         distances[own, start + own] = torch.inf
         by_group = distances.view(len(block), groups, GROUP)
-        nearest_groups = by_group.amin(2).topk(min(k, groups), largest=False, sorted=False).indices
+        nearest_groups = by_group.amin(2).topk(min(k + 1, groups), largest=False, sorted=False).indices
         candidates = by_group.gather(1, nearest_groups[:, :, None].expand(-1, -1, GROUP)).flatten(1)
-        position = candidates.topk(k, largest=False, sorted=False).indices
-        neighbours[start : start + rows] = nearest_groups.gather(1, position // GROUP) * GROUP + position % GROUP
+        nearest, position = candidates.topk(k + 1, largest=False, sorted=True)
+        position = position[:, :k]
+        found = nearest_groups.gather(1, position // GROUP) * GROUP + position % GROUP
+        either = rounding(squares[start : start + rows] + squares[found[:, -1]])
+        tied = (nearest[:, k] <= nearest[:, k - 1] + 2 * either).nonzero()[:, 0]
+        for part in tied.split(max(1, rows // 8)):
+            alike = rounding(squares[start + part, None] + squares)
+            nearer, as_far = nearer_and_as_far(distances[part, :n], nearest[part, k - 1 : k], alike)
+            found[part] = (nearer | first_of(as_far, nearer, k)).nonzero()[:, 1].view(-1, k)
+        neighbours[start : start + rows] = found
     return neighbours

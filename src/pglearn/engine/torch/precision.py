@@ -1,11 +1,13 @@
 """How many bits products of float32 matrices keep, which torch has as a setting of the whole process.
 
 A notebook that asks torch for faster products asks for ten bits everywhere: too few for distances and solves. So the
-engine says what it wants for as long as it works, and then puts back what it found.
+engine says what it wants for as long as it works, and then puts back what it found. Meanwhile engines of other threads
+wait: what they put back would be put back under this one.
 """
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,19 +16,22 @@ import torch
 
 from pglearn.engine.torch.placed import Tensor
 
+_one_at_a_time = threading.RLock()
+
 
 @contextmanager
 def float32_products(precision: str) -> Iterator[None]:
     """All bits ("highest") or the ten that tensor cores read ("high"), within the block."""
-    before = _matmul_precision()
-    of_libraries = [(library, library.fp32_precision) for library in _libraries()]
-    _set_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        _set_matmul_precision(before)
-        for library, its_own in of_libraries:
-            library.fp32_precision = its_own
+    with _one_at_a_time:
+        before = _matmul_precision()
+        of_libraries = [(library, library.fp32_precision) for library in _libraries()]
+        _set_matmul_precision(precision)
+        try:
+            yield
+        finally:
+            _set_matmul_precision(before)
+            for library, its_own in of_libraries:
+                library.fp32_precision = its_own
 
 
 def _matmul_precision() -> str:

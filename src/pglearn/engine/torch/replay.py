@@ -34,15 +34,15 @@ class Recorded:
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, pool: Tensor | None) -> None:
         self._a, self._k = a.cuda(), k.cuda()
-        warm_up = torch.cuda.Stream()
-        warm_up.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(warm_up):  # libraries set themselves up, kernels are compiled
+        aside = torch.cuda.Stream()  # of this device; torch would record on one that it keeps, of the first device
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):  # libraries set themselves up, kernels are compiled
             step(self._a, self._k)
-        torch.cuda.current_stream().wait_stream(warm_up)
+        torch.cuda.current_stream().wait_stream(aside)
         self._graph = torch.cuda.CUDAGraph()
         with warnings.catch_warnings():  # of an error in `step`, which says more than the recording that it cut short
             warnings.filterwarnings("ignore", "The CUDA Graph is empty")
-            with torch.cuda.graph(self._graph, pool=pool):
+            with torch.cuda.graph(self._graph, pool=pool, stream=aside):
                 self._result = step(self._a, self._k)
 
     @property

@@ -47,6 +47,10 @@ class DeviceEdges:
         indptr = torch.nn.functional.pad(torch.bincount(row, minlength=n).cumsum(0), (1, 0))
         return cls(n, i, j, indptr.int(), column[order].int(), order)
 
+    @property
+    def n_bytes(self) -> int:
+        return sum(part.nbytes for part in (self.i, self.j, self.indptr, self.indices, self.order))
+
     def matrix(self, values: Tensor) -> Tensor:
         data = torch.cat([values, values])[self.order]
         return _csr(self.indptr, self.indices, data, self.n)
