@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from tests import oracle
+from tests.memory import MEASURING, needs_linux
 from tests.problems import points
 
 from pglearn.graph import weighted_graph
@@ -182,3 +183,36 @@ def test_the_number_of_threads_does_not_change_a_bit(shared_from, tolerance, alw
     assert found[0].converged
     np.testing.assert_array_equal(found[0].F, found[1].F)
     assert found[0].residual == found[1].residual
+
+
+SPREAD = """
+import numpy as np
+from pglearn.graph import Edges
+from pglearn.graph.approximate import k_near
+from pglearn.graph.weights import graph_of_exponents
+from pglearn.propagation import LGC
+
+def points(n):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 5)) @ rng.normal(size=(5, 50))
+
+def spread(X):
+    edges = Edges.between_neighbours(k_near(X, 10))
+    Y = np.zeros((len(X), 10))
+    Y[np.arange(100), np.arange(100) % 10] = 0.01
+    return LGC(0.99, tolerance=1e-6).system(graph_of_exponents(edges, np.zeros(len(edges)))).solve(Y)
+
+spread(points(4_000))  # Numba itself, compiled or read from its cache
+X = points(30_000)
+before = size_from_here()
+spread(X)
+print(1 + (peak() - before) / X.nbytes)
+"""
+
+
+@needs_linux
+def test_labels_spread_over_a_plain_graph_within_four_times_the_points():
+    """X counted. One thread leaves the same behind every time; the rest to four is for more, and for other points."""
+    command, alone = [sys.executable, "-c", MEASURING + SPREAD], {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=alone)
+    assert float(run.stdout) < 3.1

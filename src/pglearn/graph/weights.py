@@ -39,7 +39,7 @@ class Graph:
     log_w: Array
     log_d: Array
 
-    @cached_property
+    @property
     def p(self) -> Array:
         """P_ij on the edges."""
         e = self.edges
@@ -55,8 +55,11 @@ class Graph:
 
         Products with many columns fetch a row per neighbour; in this order most of them are in the cache already.
         """
-        order = reverse_cuthill_mckee(self.P, symmetric_mode=True)
-        return order, self.P[order][:, order].tocsr()
+        P = self.edges.matrix(self.p)  # not kept: who solves in this order needs no other
+        order = reverse_cuthill_mckee(P, symmetric_mode=True)
+        P = P[order]
+        P = P.T.tocsr()  # P is symmetric, so its rows may be taken twice; that leaves the columns sorted
+        return order, P[order]
 
     @property
     def t_ij(self) -> Array:
@@ -90,7 +93,8 @@ def graph_on_edges(Z: Points, edges: Edges) -> Graph:
 
 def graph_of_exponents(edges: Edges, exponents: Array) -> Graph:
     """The graph with W_ij = exp(−exponent) on the edges."""
-    return Graph(edges, -exponents, _log_degrees(edges, -exponents))
+    log_w = -exponents
+    return Graph(edges, log_w, _log_degrees(edges, log_w))
 
 
 def squared_distances(U: Points, V: Points, i: Array, j: Array) -> Array:
@@ -120,5 +124,5 @@ def _log_degrees(edges: Edges, log_w: Array) -> Array:
     rows = np.concatenate([log_w, log_w])[edges.order]
     starts = edges.indptr[:-1]
     peak = np.maximum.reduceat(rows, starts)
-    scaled = np.exp(rows - np.repeat(peak, np.diff(edges.indptr)))
-    return peak + np.log(np.add.reduceat(scaled, starts))
+    rows -= np.repeat(peak, np.diff(edges.indptr))
+    return peak + np.log(np.add.reduceat(np.exp(rows, out=rows), starts))

@@ -58,7 +58,7 @@ def compiled_conjugate_gradients(
     at_once = columns if shares_rows else max(BATCH // 4, -(-columns // threads()))
     width = min(BATCH, max(BATCH // 4, MOST_NUMBERS // n), at_once)
     is_coarse = tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
-    working = P.astype(np.float32) if is_coarse else P
+    working = sparse.csr_matrix((P.data.astype(np.float32), P.indices, P.indptr), P.shape) if is_coarse else P
     F = np.empty(B.shape, dtype=working.dtype)
 
     def solve(number: int) -> tuple[int, float, float]:
