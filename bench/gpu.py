@@ -90,27 +90,29 @@ def stages(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace
 def stages_of(data: DataSet, engine: TorchEngine, repetitions: int) -> list[Figure]:
     problem, population = first_split(data)
     placed = Placed.on(engine.where, problem, torch.float32)
-    rows = dense._row_operations(placed.X)
+    operations = dense._operations(placed.X)
     a = torch.as_tensor(np.stack([c.a for c in population])).to(placed.X)
-    k = torch.as_tensor([c.k for c in population]).to(placed.X.device)
+    on_host = torch.as_tensor([c.k for c in population])
+    k, slots, mu = on_host.to(placed.X.device), dense.slots_for(on_host), engine.propagation.coupling
     (n, d), T, labels = placed.X.shape, len(population), placed.n_labels
-    G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
-    cut = rows.cut(G, h, k)
-    log_d = rows.log_degrees(G, h, cut)
-    M = rows.systems(G, h, cut, log_d, 0.99)
-    E = placed.one_per_label.expand(T, -1, -1)
-    spread = cholesky.solved(M.clone(), E.clone())
-    S = torch.bmm(spread, spread.mT)
+    G, h = operations.gram(placed.X * a.sqrt()[:, None, :])
+    cut = operations.cut(G, h, k, slots)
+    log_d = operations.log_degrees(G, h, cut)
+    M = operations.systems(G, h, cut, log_d, mu)
+    E = placed.one_per_label
+    Z = cholesky.solved(M.clone(), E.expand(T, -1, -1).clone())
     figures = []
     for name, call, flop in (
-        ("Gram matrices", lambda: rows.gram(placed.X * a.sqrt()[:, None, :]), 2 * n * n * d),
-        ("k-th distances", lambda: rows.cut(G, h, k), 0),
-        ("degrees and systems", lambda: rows.systems(G, h, cut, rows.log_degrees(G, h, cut), 0.99), 0),
-        ("factor and solve", lambda: cholesky.solved(M.clone(), E.clone()), n**3 // 3 + 2 * n * n * labels),
-        ("scores and loss", lambda: dense._scored(placed, spread[:, placed.labelled], Log(), 0.01), 0),
-        ("∂g/∂P", lambda: spread @ spread.mT, 2 * n * n * labels),
-        ("edge coefficients", lambda: rows.coefficients(S, G, h, cut, log_d), 0),
-        ("contraction with X", lambda: rows.contracted(S, h, placed.X), 2 * n * n * d),
+        ("Gram matrices", lambda: operations.gram(placed.X * a.sqrt()[:, None, :]), 2 * n * n * d),
+        ("neighbours", lambda: operations.cut(G, h, k, slots), 0),
+        ("degrees and systems", lambda: operations.systems(G, h, cut, operations.log_degrees(G, h, cut), mu), 0),
+        (
+            "factor and solve",
+            lambda: cholesky.solved(M.clone(), E.expand(T, -1, -1).clone()),
+            n**3 // 3 + 2 * n * n * labels,
+        ),
+        ("scores and loss", lambda: dense._scored(placed, Z[:, placed.labelled], Log(), 0.01), 0),
+        ("gradient", lambda: operations.gradient(placed.X, E, Z, mu * Z, G, h, k, cut, log_d, mu), 0),
     ):
         ms = 1e3 * best_seconds(call, repetitions)
         rate = f", {T * flop / ms / 1e9:.1f} TFLOP/s" if flop else ""

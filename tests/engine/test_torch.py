@@ -32,7 +32,7 @@ from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, replay
 from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed
-from pglearn.engine.torch.precision import float32_products
+from pglearn.engine.torch.precision import whole_products
 from pglearn.graph import neighbours
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API settings")
@@ -106,7 +106,7 @@ def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
     problem, configurations = problem_of(), population(9)
-    each = dense.bytes_per_candidate(Placed.on(torch.device("cpu"), problem, getattr(torch, dtype)))
+    each = dense.bytes_per_candidate(Placed.on(torch.device("cpu"), problem, getattr(torch, dtype)), 16)
     last_bits = 64 * float(np.finfo(dtype).eps)
     whole, *others = (
         TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=size * each).value_and_gradient(
@@ -162,7 +162,7 @@ def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
 
     monkeypatch.setattr(replay, "Recorded", Counted)
     a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
-    found = replay.Replayed(lambda a, k: a * k[:, None], WeakSet())(a, k, most)
+    found = replay.Replayed(lambda slots, a, k: a * k[:, None], WeakSet())(a, k, 16, most)
     torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
     assert sizes == taken
 
@@ -179,7 +179,7 @@ def in_basis(basis, configurations):
 def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
     monkeypatch.setattr(replay, "Recorded", OnHost)
     monkeypatch.setattr(dense, "is_fused", lambda X: True)
-    monkeypatch.setattr(dense, "_row_operations", lambda X: eager)
+    monkeypatch.setattr(dense, "_operations", lambda X: eager)
     problem, engine = in_three_bases(150), TorchEngine(Log(), LGC(), device="cpu")
     for size in (5, 12):
         for basis, d in enumerate((6, 6, 5)):
@@ -243,7 +243,7 @@ def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeyp
     expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, [*first, *last])
     evaluated, refused, left = dense.evaluated, [], []
 
-    def hungry(placed, a, k, loss, propagation):
+    def hungry(placed, a, k, slots, loss, propagation):
         capturing = torch.cuda.is_current_stream_capturing()
         if refused and not left:
             assert not capturing
@@ -251,10 +251,10 @@ def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeyp
         if placed.X.shape[1] == 5 and len(a) > 8 and capturing:
             refused.append(len(a))
             torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
-        return evaluated(placed, a, k, loss, propagation)
+        return evaluated(placed, a, k, slots, loss, propagation)
 
     monkeypatch.setattr(dense, "evaluated", hungry)
-    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
     before = idle_memory()
     engine = TorchEngine(Log(), LGC(), memory=16 << 26)
     engine.value_and_gradient(problem, first)
@@ -288,14 +288,14 @@ def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkey
     problem, configurations = problem_of(), population(8)
     sizes, evaluated = [], dense.evaluated
 
-    def short_of_memory(placed, a, k, loss, propagation):
+    def short_of_memory(placed, a, k, slots, loss, propagation):
         sizes.append(len(a))
         if len(a) > 2:
             raise torch.OutOfMemoryError
-        return evaluated(placed, a, k, loss, propagation)
+        return evaluated(placed, a, k, slots, loss, propagation)
 
     monkeypatch.setattr(dense, "evaluated", short_of_memory)
-    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
     engine = TorchEngine(Log(), LGC(), device="cpu", memory=8 << 26)
     with pytest.warns(UserWarning, match="ran out of memory: going on with 0.12 GiB") as said:
         found = engine.value_and_gradient(problem, configurations)
@@ -309,7 +309,7 @@ def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkey
 def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
     attempts = []
 
-    def full(placed, a, k, loss, propagation):
+    def full(placed, a, k, slots, loss, propagation):
         attempts.append(len(a))
         raise torch.OutOfMemoryError
 
@@ -376,26 +376,16 @@ def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked
     assert torch.get_float32_matmul_precision() == asked
 
 
-@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
-def test_tensor_cores_are_asked_for_and_what_was_asked_before_is_put_back(asked, products):
-    products(asked)
-    with float32_products("highest"):
-        with float32_products("high"):
-            assert torch.get_float32_matmul_precision() == "high"
-        assert torch.get_float32_matmul_precision() == "highest"
-    assert torch.get_float32_matmul_precision() == asked
-
-
 def test_engines_of_two_threads_do_not_put_back_each_other_s_setting(products):
     products("medium")
     within, go_on, entered = threading.Event(), threading.Event(), threading.Event()
 
     def other():
-        with float32_products("highest"):
+        with whole_products():
             entered.set()
 
     def first():
-        with float32_products("highest"):
+        with whole_products():
             within.set()
             go_on.wait(10)
 
@@ -417,7 +407,7 @@ def test_a_setting_of_one_library_is_put_back_too():
     before = matmul.fp32_precision
     try:
         matmul.fp32_precision = "tf32"
-        with float32_products("highest"):
+        with whole_products():
             assert matmul.fp32_precision == "ieee"
         assert matmul.fp32_precision == "tf32"
     finally:
@@ -467,23 +457,19 @@ def test_a_device_that_fills_up_while_a_step_is_recorded_is_survived(monkeypatch
     expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
     evaluated, refused = dense.evaluated, []
 
-    def hungry(placed, a, k, loss, propagation):
+    def hungry(placed, a, k, slots, loss, propagation):
         if len(a) > 16 and torch.cuda.is_current_stream_capturing():
             refused.append(len(a))
             torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
-        return evaluated(placed, a, k, loss, propagation)
+        return evaluated(placed, a, k, slots, loss, propagation)
 
     monkeypatch.setattr(dense, "evaluated", hungry)
-    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed: 1 << 26)
+    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
     engine = TorchEngine(Log(), LGC(), memory=32 << 26)
     with pytest.warns(UserWarning, match="ran out of memory: going on with 1 GiB"):
         found = engine.value_and_gradient(problem, configurations)
     assert refused == [32]
     assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
-
-
-def whole_numbers(shape, levels):
-    return torch.randint(levels, shape).float()
 
 
 @pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
@@ -549,31 +535,44 @@ def test_edges_are_kept_for_as_many_candidates_as_fit_and_while_their_problem_is
     assert len(engine._kept) == len(of_two._kept) == 0
 
 
+def gradient_on_edges(edges, X, Z, A, G, h, log_d):
+    log_w = torch.where(edges, 2 * G - h[:, :, None] - h[:, None, :], -torch.inf)
+    SP = (A @ Z.mT) * torch.exp(log_w - 0.5 * (log_d[:, :, None] + log_d[:, None, :]))
+    half = SP.sum(2)[:, :, None] * torch.exp(log_w - log_d[:, :, None])
+    B = SP - 0.5 * (half + half.mT)
+    return torch.stack([-(B * (x[:, None] - x[None]) ** 2).sum((1, 2)) for x in X.T], dim=1)
+
+
 @needs_cuda
 @pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
-def test_kernels_do_what_plain_torch_does(levels):
+@pytest.mark.parametrize("labels", [1, 40, 130])
+def test_kernels_do_what_plain_torch_does(levels, labels):
     from pglearn.engine.torch import kernels
 
     torch.manual_seed(0)
-    Z = torch.randn(3, 137, 5, device="cuda") if levels is None else whole_numbers((3, 137, 5), levels).cuda()
-    k, (G, h) = torch.tensor([3, 7, 136], device="cuda"), eager.gram(Z)
-    cut = eager.cut(G, h, k)
-    for found, expected in zip(kernels.cut(G, h, k), cut, strict=True):
-        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    n, d, mu = 137, 5, 0.99
+    Z = torch.randn(3, n, d) if levels is None else torch.randint(levels, (3, n, d)).float()
+    k, (G, h) = torch.tensor([3, 7, 136]).cuda(), eager.gram(Z.cuda())
+    cut, listed = eager.cut(G, h, k, 136), kernels.cut(G, h, k, 136)
+    torch.testing.assert_close(listed.tau, cut.tau, rtol=0, atol=0)
+    torch.testing.assert_close(listed.last, cut.last, rtol=0, atol=0)
+    found = torch.zeros(3, n, n, dtype=torch.bool, device="cuda")
+    for t, wanted in enumerate(k.tolist()):
+        found[t].scatter_(1, listed.neighbours[t, :, :wanted].long(), True)
+        assert (found[t].sum(1) == wanted).all()
+    assert torch.equal(found | found.mT, eager.edges(G, h, cut))
     log_d = eager.log_degrees(G, h, cut)
-    torch.testing.assert_close(kernels.log_degrees(G, h, cut), log_d, rtol=0, atol=2e-6)
-    systems = kernels.systems(G, h, cut, log_d, 0.99)
-    torch.testing.assert_close(systems, eager.systems(G, h, cut, log_d, 0.99), rtol=0, atol=1e-6)
-    S = torch.randn(3, 137, 137, device="cuda")
-    S = S + S.mT
-    B, b = eager.coefficients(S, G, h, cut, log_d)
-    rounded, sums = kernels.coefficients(S.clone(), G, h, cut, log_d)
-    torch.testing.assert_close(rounded, B, rtol=1e-3, atol=1e-6)
-    torch.testing.assert_close(sums, rounded.sum(2), rtol=0, atol=1e-5)
-    exact = eager.contracted(B, b, Z[0])
-    torch.testing.assert_close(
-        kernels.contracted(rounded, sums, Z[0]), exact, rtol=0, atol=1e-3 * float(exact.abs().max())
-    )
+    torch.testing.assert_close(kernels.log_degrees(G, h, listed), log_d, rtol=0, atol=2e-6)
+    M = eager.systems(G, h, cut, log_d, mu)
+    torch.testing.assert_close(kernels.systems(G, h, listed, log_d, mu), M, rtol=0, atol=1e-6)
+    E = torch.eye(n, labels, device="cuda")
+    solved, dg_dH = torch.linalg.solve(M.double(), E.double()).float(), torch.randn(labels, labels, device="cuda")
+    A, X = mu * solved @ (dg_dH + dg_dH.T), torch.randn(n, 300, device="cuda")
+    X[:9] += 40
+    exact = gradient_on_edges(eager.edges(G, h, cut), *(part.double() for part in (X, solved, A, G, h, log_d)))
+    by_edge = kernels.gradient(X, E, solved, A, G, h, k, listed, log_d, mu)
+    for t in range(3):
+        torch.testing.assert_close(by_edge[t].double(), exact[t], rtol=0, atol=1e-4 * float(exact[t].abs().max()))
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])

@@ -18,41 +18,44 @@ from pglearn.propagation import Propagation
 
 
 def evaluated(
-    placed: Placed, a: Tensor, k: Tensor, loss: Loss, propagation: Propagation
+    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: Propagation
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T)."""
-    rows = _row_operations(placed.X)
-    mu = propagation.coupling
-    G, h = rows.gram(placed.X * a.sqrt()[:, None, :])
-    cut = rows.cut(G, h, k.clamp(max=len(placed.X) - 1))
-    log_d = rows.log_degrees(G, h, cut)
-    spread = cholesky.solved(rows.systems(G, h, cut, log_d, mu), placed.one_per_label.expand(len(a), -1, -1).clone())
-
-    g, accuracy, dg_dH = _scored(placed, spread[:, placed.labelled], loss, propagation.source)
-    S = mu * (spread @ dg_dH) @ spread.mT  # ten bits of the factors, as tensor cores read them, are too few here
-    del spread
-    B, b = rows.coefficients(S, G, h, cut, log_d)
+    """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T), no k being above `slots`."""
+    operations, E = _operations(placed.X), placed.one_per_label
+    mu, others = propagation.coupling, len(placed.X) - 1
+    k, slots = k.clamp(max=others), min(slots, others)
+    G, h = operations.gram(placed.X * a.sqrt()[:, None, :])
+    cut = operations.cut(G, h, k, slots)
+    log_d = operations.log_degrees(G, h, cut)
+    Z = cholesky.solved(operations.systems(G, h, cut, log_d, mu), E.expand(len(a), -1, -1).clone())
+    g, accuracy, dg_dH = _scored(placed, Z[:, placed.labelled], loss, propagation.source)
     # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.
     g = torch.where(h.isfinite().all(1), g, torch.nan)
-    return g, accuracy, rows.contracted(B, b, placed.X)
+    return g, accuracy, operations.gradient(placed.X, E, Z, mu * (Z @ dg_dH), G, h, k, cut, log_d, mu)
 
 
 def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The pairs that are edges among scaled points Z (n × d)."""
     G, h = eager.gram(Z[None])
-    cut = eager.cut(G, h, torch.tensor([min(k, len(Z) - 1)], device=Z.device))
+    k = min(k, len(Z) - 1)
+    cut = eager.cut(G, h, torch.tensor([k], device=Z.device), k)
     _, p, q = eager.edges(G, h, cut).nonzero(as_tuple=True)
     return p, q
 
 
-def bytes_per_candidate(placed: Placed) -> int:
+def slots_for(k: Tensor) -> int:
+    """As many as the largest k, filled up to a power of two: a step is recorded for each."""
+    return 1 << max(3, (int(k.max()) - 1).bit_length())
+
+
+def bytes_per_candidate(placed: Placed, slots: int) -> int:
     """What a step holds at its peak, per candidate.
 
     One that is recorded is run once before, beside the memory of the recordings (`replay.py`): that is as much again.
     """
     (n, d), labels = placed.X.shape, placed.n_labels
-    copies, runs = (3, 2) if is_fused(placed.X) else (7, 1)
-    return int(runs * placed.X.element_size() * (copies * n * n + 2 * n * d + 4 * n * labels))
+    copies, runs = (2, 2) if is_fused(placed.X) else (7, 1)
+    return int(runs * placed.X.element_size() * n * (copies * n + 2 * d + 6 * labels + 2 * min(slots, n)))
 
 
 def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -84,7 +87,7 @@ def is_fused(X: Tensor) -> bool:
     return bool(X.device.type == "cuda" and X.dtype == torch.float32)
 
 
-def _row_operations(X: Tensor) -> ModuleType:
+def _operations(X: Tensor) -> ModuleType:
     if is_fused(X):
         from pglearn.engine.torch import kernels
 

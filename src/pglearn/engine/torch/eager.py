@@ -23,10 +23,11 @@ from pglearn.engine.torch.ties import first_of, nearer_and_as_far, rounding
 
 
 class Cut(NamedTuple):
-    """Where the neighbours of each point end: τ and l."""
+    """Where the neighbours of each point end: τ and l. Kernels list them, too, as many as a candidate's k."""
 
     tau: Tensor
     last: Tensor
+    neighbours: Tensor | None = None
 
 
 def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
@@ -36,10 +37,10 @@ def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
     return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
-def cut(G: Tensor, h: Tensor, k: Tensor) -> Cut:
-    """Of the k nearest of each row, itself excluded."""
+def cut(G: Tensor, h: Tensor, k: Tensor, slots: int) -> Cut:
+    """Of the k nearest of each row, itself excluded; no k is above `slots`."""
     D2 = _squared_distances(G, h)
-    tau = D2.topk(int(k.max()), largest=False, sorted=True).values
+    tau = D2.topk(slots, largest=False, sorted=True).values
     tau = tau.gather(2, (k - 1)[:, None, None].expand(-1, G.shape[1], 1))
     nearer, as_far = nearer_and_as_far(D2, tau, _rounding(h))
     del D2
@@ -64,20 +65,15 @@ def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
     return M
 
 
-def coefficients(S: Tensor, G: Tensor, h: Tensor, cut: Cut, log_d: Tensor) -> tuple[Tensor, Tensor]:
-    """B and its row sums b, from ∂g/∂P (see `pglearn.engine.adjoint`)."""
+def gradient(
+    X: Tensor, E: Tensor, Z: Tensor, A: Tensor, G: Tensor, h: Tensor, k: Tensor, cut: Cut, log_d: Tensor, mu: float
+) -> Tensor:
+    """∂g/∂a from Z = M⁻¹E and A, of which ∂g/∂P is S = AZᵀ (see `pglearn.engine.adjoint` for the names)."""
     log_w = _log_weights(G, h, cut)
-    SP = S * _P(log_w, log_d)
-    q = SP.sum(2)
-    T = torch.exp(log_w - log_d[:, :, None])
-    half = q[:, :, None] * T
+    SP = (A @ Z.mT) * _P(log_w, log_d)
+    half = SP.sum(2)[:, :, None] * torch.exp(log_w - log_d[:, :, None])
     B = SP - 0.5 * (half + half.mT)
-    return B, B.sum(2)
-
-
-def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
-    """∂g/∂a = −2 [Σ_i b_i x_im² − Σ_i x_im (BX)_im]."""
-    return -2 * (b @ (X * X) - (X * (B @ X)).sum(1))
+    return -2 * (B.sum(2) @ (X * X) - (X * (B @ X)).sum(1))
 
 
 def _squared_distances(G: Tensor, h: Tensor) -> Tensor:

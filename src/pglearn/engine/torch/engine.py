@@ -19,7 +19,7 @@ from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.engine.torch.precision import float32_products
+from pglearn.engine.torch.precision import whole_products
 from pglearn.engine.torch.replay import Recorded, Replayed, in_parts
 from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
@@ -37,7 +37,7 @@ LEAST_MEMORY = 1 << 24  # a device without even this much is full
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 Result = TypeVar("Result")
-Step: TypeAlias = Callable[[Tensor, Tensor, int], Tensor]
+Step: TypeAlias = Callable[[Tensor, Tensor, int, int], Tensor]
 
 
 def cuda_is_available() -> bool:
@@ -125,7 +125,7 @@ class TorchEngine:
         Products keep all bits of their factors: what is recorded otherwise is replayed so.
         """
         device = torch.cuda.device(self.where) if self.where.type == "cuda" else nullcontext()
-        with device, float32_products("highest"):
+        with device, whole_products():
             yield
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
@@ -171,11 +171,12 @@ class TorchEngine:
     def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X.dtype)
         k = torch.as_tensor([c.k for c in configurations])
+        slots = dense.slots_for(k)
 
         def population(memory: int) -> Array:
             step = self._step_on(placed)  # not kept outside: what it recorded must go when memory runs out
-            most = max(1, memory // dense.bytes_per_candidate(placed))
-            return np.asarray(step(a, k, most), dtype=np.float64)
+            most = max(1, memory // dense.bytes_per_candidate(placed, slots))
+            return np.asarray(step(a, k, slots, most), dtype=np.float64)
 
         return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
 
@@ -186,15 +187,15 @@ class TorchEngine:
         there = weakref.proxy(placed)  # a step must not keep alive what it is kept for
         loss, propagation = self.loss, self.propagation
 
-        def on_device(a: Tensor, k: Tensor) -> Tensor:
-            g, accuracy, dg_da = dense.evaluated(there, a, k, loss, propagation)
+        def on_device(slots: int, a: Tensor, k: Tensor) -> Tensor:
+            g, accuracy, dg_da = dense.evaluated(there, a, k, slots, loss, propagation)
             return torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1)
 
-        def there_and_back(a: Tensor, k: Tensor) -> Tensor:
-            return on_device(a.to(there.X), k.to(there.X.device)).cpu()
+        def there_and_back(slots: int, a: Tensor, k: Tensor) -> Tensor:
+            return on_device(slots, a.to(there.X), k.to(there.X.device)).cpu()
 
-        def eager(a: Tensor, k: Tensor, most: int) -> Tensor:
-            return in_parts(there_and_back, a, k, most)
+        def eager(a: Tensor, k: Tensor, slots: int, most: int) -> Tensor:
+            return in_parts(partial(there_and_back, slots), a, k, most)
 
         placed.prepare()
         self._steps[placed] = Replayed(on_device, self._recorded) if dense.is_fused(placed.X) else eager

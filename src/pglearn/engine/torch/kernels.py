@@ -1,8 +1,9 @@
 """What the dense batch does on CUDA by kernels of its own.
 
-Row operations are those of `eager.py`, which has the mathematics, function by function. A program handles one row of
-one candidate. D² is made again from G in each kernel, so that of the n × n arrays only G, M and S ever exist, and each
-is read once per kernel: they are bound by memory, not by arithmetic. `inverse_factor` is for `cholesky.py`.
+Operations are those of `eager.py`, which has the mathematics, function by function. Row kernels handle one row of one
+candidate. D² is made again from G in each, so that of the n × n arrays only G and M ever exist, and each is read once
+per kernel: they are bound by memory, not by arithmetic. The gradient needs edges alone, and every row has a list of its
+neighbours. `inverse_factor` is for `cholesky.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import triton.language as tl
 
 from pglearn.engine.torch.eager import Cut
 from pglearn.engine.torch.placed import Tensor
-from pglearn.engine.torch.precision import float32_products
 from pglearn.ties import LAST_BITS
 
 ROUNDING = tl.constexpr(LAST_BITS * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)
-HALF_OF_LAST_BIT = 0x1000  # of a float32 that keeps ten bits of its mantissa
+LABELS = 64  # that a program takes at once
+FEATURES, ROWS = 256, 16  # the same of the contraction
 
 
 def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
@@ -26,21 +27,25 @@ def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
     return G, G.diagonal(dim1=1, dim2=2).contiguous()
 
 
-def cut(G: Tensor, h: Tensor, k: Tensor) -> Cut:
-    found = Cut(torch.empty_like(h), torch.empty_like(h, dtype=torch.int32))
-    _cut[_grid(h)](G, h, k.int(), *found, h.shape[1], **_block(h))
+def cut(G: Tensor, h: Tensor, k: Tensor, slots: int) -> Cut:
+    T, n = h.shape
+    # Zeros, for where there is no distance, there is no neighbour, and what is read must be one.
+    found = Cut(
+        torch.empty_like(h), torch.empty_like(h, dtype=torch.int32), h.new_zeros(T, n, slots, dtype=torch.int32)
+    )
+    _cut[_grid(h)](G, h, k.int(), *found, n, slots, **_block(h))
     return found
 
 
 def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     log_d = torch.empty_like(h)
-    _log_degrees[_grid(h)](G, h, *cut, log_d, h.shape[1], **_block(h))
+    _log_degrees[_grid(h)](G, h, cut.tau, cut.last, log_d, h.shape[1], **_block(h))
     return log_d
 
 
 def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
     M = torch.empty_like(G)
-    _systems[_grid(h)](G, h, *cut, log_d, M, mu, h.shape[1], **_block(h))
+    _systems[_grid(h)](G, h, cut.tau, cut.last, log_d, M, mu, h.shape[1], **_block(h))
     return M
 
 
@@ -51,27 +56,20 @@ def inverse_factor(A: Tensor, most: int) -> Tensor:
     return inverse
 
 
-def coefficients(S: Tensor, G: Tensor, h: Tensor, cut: Cut, log_d: Tensor) -> tuple[Tensor, Tensor]:
-    q, b = torch.empty_like(h), torch.empty_like(h)
-    _weighted_sums[_grid(h)](S, G, h, *cut, log_d, q, h.shape[1], **_block(h))
-    _coefficients[_grid(h)](S, G, h, *cut, log_d, q, b, h.shape[1], **_block(h))
-    return S, b
-
-
-def contracted(B: Tensor, b: Tensor, X: Tensor) -> Tensor:
-    """On tensor cores, which read ten bits of each factor and sum in float32.
-
-    b x² and x B x cancel, so both must see the same rounded numbers: B and b are rounded where they are made, X here.
-    The result is then the gradient of points that are off by 2⁻¹¹, and loses no digits to the cancellation.
-    """
-    X = _rounded(X)
-    with float32_products("high"):
-        BX = B @ X
-    return -2 * (b @ (X * X) - (X * BX).sum(1))
-
-
-def _rounded(X: Tensor) -> Tensor:
-    return ((X.view(torch.int32) + HALF_OF_LAST_BIT) & ~(2 * HALF_OF_LAST_BIT - 1)).view(torch.float32)
+def gradient(
+    X: Tensor, E: Tensor, Z: Tensor, A: Tensor, G: Tensor, h: Tensor, k: Tensor, cut: Cut, log_d: Tensor, mu: float
+) -> Tensor:
+    assert cut.neighbours is not None
+    (T, n), (d, labels), slots = h.shape, (X.shape[1], Z.shape[2]), cut.neighbours.shape[2]
+    q = (A * (Z - E)).sum(2) / mu  # Σ_j S_ij P_ij = A_i (PZ)_i, and Z − μPZ = E
+    B = torch.empty_like(cut.neighbours, dtype=h.dtype)
+    sizes = {"SLOTS": triton.next_power_of_2(slots), "LABELS": LABELS}
+    _coefficients[_grid(h)](Z.contiguous(), A.contiguous(), G, h, k.int(), *cut, log_d, q, B, n, labels, slots, **sizes)
+    blocks = triton.cdiv(n, ROWS)
+    sums = h.new_empty(T, blocks, d)
+    grid = (triton.cdiv(d, FEATURES), blocks, T)
+    _contracted[grid](X, B, cut.neighbours, k.int(), sums, n, d, slots, ROWS=ROWS, FEATURES=FEATURES)
+    return -2 * sums.sum(1)
 
 
 def _grid(h: Tensor) -> tuple[int, int]:
@@ -81,13 +79,6 @@ def _grid(h: Tensor) -> tuple[int, int]:
 def _block(h: Tensor) -> dict[str, int]:
     width = triton.next_power_of_2(h.shape[1])
     return {"BLOCK": width, "num_warps": 4 if width <= 2048 else 8}
-
-
-@triton.jit
-def _ten_bits(value):
-    """Rounded to ten bits of the mantissa. One more than the bits of a NaN may be those of a zero."""
-    rounded = ((value.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
-    return tl.where(value == value, rounded, value)
 
 
 @triton.jit
@@ -106,21 +97,24 @@ def _row(G, h, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def _is_neighbour(d2, rounding, tau, last, j):
+    """Whether j is one of those at which a row is cut."""
+    return (d2 < tau - rounding) | ((d2 <= tau + rounding) & (j <= last))
+
+
+@triton.jit
 def _edges(d2, rounding, tau, last, i, base, j, real):
     """D²_ij and D²_ji may differ in their last bits, and τ is one of them."""
     tau_j = tl.load(tau + base + j, mask=real, other=0.0)
     last_j = tl.load(last + base + j, mask=real, other=0)
-    tau_i = tl.load(tau + base + i)
-    last_i = tl.load(last + base + i)
-    of_i = (d2 < tau_i - rounding) | ((d2 <= tau_i + rounding) & (j <= last_i))
-    of_j = (d2 < tau_j - rounding) | ((d2 <= tau_j + rounding) & (i <= last_j))
-    return (of_i | of_j) & (d2 < float("inf"))
+    of_i = _is_neighbour(d2, rounding, tl.load(tau + base + i), tl.load(last + base + i), j)
+    return (of_i | _is_neighbour(d2, rounding, tau_j, last_j, i)) & (d2 < float("inf"))
 
 
 @triton.jit
-def _cut(G, h, k, tau, last, n, BLOCK: tl.constexpr):
-    """Bisection over the bit patterns, which are ordered as the distances are, until k of them are below; then, where
-    more points are as far as the k-th than make k, over their positions."""
+def _cut(G, h, k, tau, last, neighbours, n, slots, BLOCK: tl.constexpr):
+    """Bisection over the bit patterns, which are ordered as the distances are, until k of them are below; of those that
+    are as far as the k-th the first are counted until there are k."""
     i, base, j, _real, _start, d2, rounding = _row(G, h, n, BLOCK)
     bits = d2.to(tl.int32, bitcast=True)
     wanted = tl.load(k + tl.program_id(1))
@@ -133,19 +127,15 @@ def _cut(G, h, k, tau, last, n, BLOCK: tl.constexpr):
         low = tl.where(count == wanted, high, tl.where(count >= wanted, low, middle + 1))
     high = tl.max(tl.where(bits <= high, bits, 0), 0)  # the k-th itself, not what parts it from the next
     k_th = high.to(tl.float32, bitcast=True)
-    tl.store(tau + base + i, k_th)
-
     nearer = d2 < k_th - rounding
     as_far = (d2 <= k_th + rounding) & (d2 < float("inf")) & (nearer == 0)
     missing = wanted - tl.sum(nearer.to(tl.int32), 0)
-    end = tl.max(tl.where(as_far, j, 0), 0)
-    first = tl.where(tl.sum(as_far.to(tl.int32), 0) > missing, 0, end)
-    while first < end:
-        middle = first + (end - first) // 2
-        enough = tl.sum((as_far & (j <= middle)).to(tl.int32), 0) >= missing
-        end = tl.where(enough, middle, end)
-        first = tl.where(enough, first, middle + 1)
-    tl.store(last + base + i, end)
+    as_far = as_far & (tl.cumsum(as_far.to(tl.int32), 0) <= missing)
+    taken = nearer | as_far
+    place = tl.cumsum(taken.to(tl.int32), 0) - 1
+    tl.store(tau + base + i, k_th)
+    tl.store(last + base + i, tl.max(tl.where(as_far, j, 0), 0))
+    tl.store(neighbours + (base + i).to(tl.int64) * slots + place, j, mask=taken & (place < slots))
 
 
 @triton.jit
@@ -168,32 +158,58 @@ def _systems(G, h, tau, last, log_d, M, mu, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _weighted_sums(S, G, h, tau, last, log_d, q, n, BLOCK: tl.constexpr):
-    i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, last, i, base, j, real)
-    log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
+def _coefficients(
+    Z, A, G, h, k, tau, last, neighbours, log_d, q, B, n, labels, slots, SLOTS: tl.constexpr, LABELS: tl.constexpr
+):
+    """B of a row and its neighbours; half of it where the row is one of theirs, too, and comes to the edge again."""
+    i = tl.program_id(0)
+    t = tl.program_id(1)
+    base = t * n
+    row = (base + i).to(tl.int64)
+    slot = tl.arange(0, SLOTS)
+    there = slot < tl.load(k + t)
+    j = tl.load(neighbours + row * slots + slot, mask=there, other=0)
+
+    s = tl.zeros((SLOTS,), dtype=tl.float32)
+    for first in range(0, labels, LABELS):
+        label = first + tl.arange(0, LABELS)
+        real = label < labels
+        z = tl.load(
+            Z + (base + j).to(tl.int64)[:, None] * labels + label[None, :],
+            mask=there[:, None] & real[None, :],
+            other=0.0,
+        )
+        s += tl.sum(z * tl.load(A + row * labels + label, mask=real, other=0.0)[None, :], 1)
+
+    h_i = tl.load(h + base + i)
+    h_j = tl.load(h + base + j)
+    d2 = tl.maximum(h_i + h_j - 2 * tl.load(G + row * n + j), 0.0)
     log_d_i = tl.load(log_d + base + i)
-    s = tl.load(S + start + j, mask=real, other=0.0)
-    p = tl.exp(-d2 - 0.5 * (log_d_i + log_d_j))
-    tl.store(q + base + i, tl.sum(tl.where(edge, s * p, 0.0), 0))
+    log_d_j = tl.load(log_d + base + j)
+    of_i = tl.load(q + base + i) * tl.exp(-d2 - log_d_i)
+    of_j = tl.load(q + base + j) * tl.exp(-d2 - log_d_j)
+    value = s * tl.exp(-d2 - 0.5 * (log_d_i + log_d_j)) - 0.5 * (of_i + of_j)
+    mutual = _is_neighbour(d2, ROUNDING * (h_i + h_j), tl.load(tau + base + j), tl.load(last + base + j), i)
+    tl.store(B + row * slots + slot, tl.where(mutual, 0.5 * value, value), mask=there)
 
 
 @triton.jit
-def _coefficients(S, G, h, tau, last, log_d, q, b, n, BLOCK: tl.constexpr):
-    """B takes the place of S."""
-    i, base, j, real, start, d2, rounding = _row(G, h, n, BLOCK)
-    edge = _edges(d2, rounding, tau, last, i, base, j, real)
-    log_d_j = tl.load(log_d + base + j, mask=real, other=0.0)
-    log_d_i = tl.load(log_d + base + i)
-    q_j = tl.load(q + base + j, mask=real, other=0.0)
-    q_i = tl.load(q + base + i)
-    s = tl.load(S + start + j, mask=real, other=0.0)
-    p = tl.exp(-d2 - 0.5 * (log_d_i + log_d_j))
-    t_ij = tl.exp(-d2 - log_d_i)
-    t_ji = tl.exp(-d2 - log_d_j)
-    value = _ten_bits(tl.where(edge, s * p - 0.5 * (q_i * t_ij + q_j * t_ji), 0.0))  # see `contracted`
-    tl.store(S + start + j, value, mask=real)
-    tl.store(b + base + i, tl.sum(value, 0))
+def _contracted(X, B, neighbours, k, sums, n, d, slots, ROWS: tl.constexpr, FEATURES: tl.constexpr):
+    """Σ B_ij (x_im − x_jm)² over some rows and their neighbours, for some features."""
+    m = tl.program_id(0) * FEATURES + tl.arange(0, FEATURES)
+    block = tl.program_id(1)
+    t = tl.program_id(2)
+    real = m < d
+    wanted = tl.load(k + t)
+    total = tl.zeros((FEATURES,), dtype=tl.float32)
+    for i in range(block * ROWS, tl.minimum(block * ROWS + ROWS, n)):
+        x_i = tl.load(X + i * d + m, mask=real, other=0.0)
+        start = (t.to(tl.int64) * n + i) * slots
+        for slot in range(wanted):
+            j = tl.load(neighbours + start + slot)
+            apart = x_i - tl.load(X + j * d + m, mask=real, other=0.0)
+            total += tl.load(B + start + slot) * apart * apart
+    tl.store(sums + (t * tl.num_programs(1) + block).to(tl.int64) * d + m, total, mask=real)
 
 
 @triton.jit

@@ -20,12 +20,12 @@ _one_at_a_time = threading.RLock()
 
 
 @contextmanager
-def float32_products(precision: str) -> Iterator[None]:
-    """All bits ("highest") or the ten that tensor cores read ("high"), within the block."""
+def whole_products() -> Iterator[None]:
+    """All bits within the block."""
     with _one_at_a_time:
         before = _matmul_precision()
         of_libraries = [(library, library.fp32_precision) for library in _libraries()]
-        _set_matmul_precision(precision)
+        _set_matmul_precision("highest")
         try:
             yield
         finally:

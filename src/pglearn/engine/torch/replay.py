@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from weakref import WeakSet
 
 import torch
@@ -34,7 +34,7 @@ class Recorded:
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, pool: Tensor | None) -> None:
         self._a, self._k = a.cuda(), k.cuda()
-        aside = torch.cuda.Stream()  # of this device; torch would record on one that it keeps, of the first device
+        aside = _stream(torch.cuda.current_device())
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):  # libraries set themselves up, kernels are compiled
             step(self._a, self._k)
@@ -57,30 +57,37 @@ class Recorded:
         return self._result.cpu()
 
 
+@lru_cache
+def _stream(device: int) -> Tensor:
+    """What is recorded on one stream can share its memory. Torch has one, too, but of the first device alone."""
+    return torch.cuda.Stream(device)
+
+
 class Replayed:
-    """`step` for populations of any size, of which `most` fit the device: arrays of the host in, and out.
+    """`step(slots, a, k)` for populations of any size, of which `most` fit the device: arrays of the host in, and out.
 
     `alive` are the recordings of all steps that run one after another, this one's among them: they share their memory.
     """
 
-    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], alive: WeakSet[Recorded]) -> None:
+    def __init__(self, step: Callable[[int, Tensor, Tensor], Tensor], alive: WeakSet[Recorded]) -> None:
         self._step = step
         self._alive = alive
-        self._recorded: dict[int, Recorded] = {}
+        self._recorded: dict[tuple[int, int], Recorded] = {}
 
-    def __call__(self, a: Tensor, k: Tensor, most: int) -> Tensor:
+    def __call__(self, a: Tensor, k: Tensor, slots: int, most: int) -> Tensor:
         part = part_size(most)
-        return in_parts(partial(self._filled_up, part), a, k, part)
+        return in_parts(partial(self._filled_up, part, slots), a, k, part)
 
-    def _filled_up(self, part: int, a: Tensor, k: Tensor) -> Tensor:
+    def _filled_up(self, part: int, slots: int, a: Tensor, k: Tensor) -> Tensor:
         size = len(a)
         full = filled_up(size, part)
         if full > size:  # the last candidate once more, as often as it takes
             index = torch.arange(full).clamp(max=size - 1)
             a, k = a[index], k[index]
-        if full not in self._recorded:
+        if (full, slots) not in self._recorded:
             # One that is alive until then, and no handle: torch refuses that of a pool whose last recording is gone.
             other = next(iter(self._alive), None)
-            self._recorded[full] = Recorded(self._step, a, k, None if other is None else other.pool)
-            self._alive.add(self._recorded[full])
-        return self._recorded[full](a, k)[:size]
+            recorded = Recorded(partial(self._step, slots), a, k, None if other is None else other.pool)
+            self._recorded[full, slots] = recorded
+            self._alive.add(recorded)
+        return self._recorded[full, slots](a, k)[:size]
