@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -86,7 +87,7 @@ class Candidate:
     def record(self, evaluation: Evaluation) -> None:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""
         g = float(evaluation.loss)
-        if not (np.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
+        if not (math.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
             self.failure = f"{NOT_FINITE} at step {self.steps}"
             return
         self.dg_da, self.anchor = evaluation.dg_da, evaluation.anchor

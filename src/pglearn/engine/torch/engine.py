@@ -95,6 +95,7 @@ class TorchEngine:
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
     _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
+    _free: WeakKeyDictionary[Placed, int] = field(default_factory=WeakKeyDictionary, repr=False)
     _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
@@ -166,7 +167,7 @@ class TorchEngine:
     def _evaluations(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         if len(placed.X) <= DENSE_LIMIT:
             return self._dense(placed, configurations)
-        return [self._within_memory(partial(self._sparse, placed, c)) for c in configurations]
+        return [self._within_memory(partial(self._sparse, placed, c), placed) for c in configurations]
 
     def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X.dtype)
@@ -178,7 +179,7 @@ class TorchEngine:
             most = max(1, memory // dense.bytes_per_candidate(placed, slots))
             return np.asarray(step(a, k, slots, most), dtype=np.float64)
 
-        return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
+        return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population, placed)]
 
     def _step_on(self, placed: Placed) -> Step:
         """A step of a population, of which so many fit the device: arrays of the host in, one array of the host out."""
@@ -226,12 +227,13 @@ class TorchEngine:
                 del of_candidates[next(iter(of_candidates))]  # used the longest ago, as if its candidate had ended
         return kept.edges
 
-    def _within_memory(self, work: Callable[[int], Result]) -> Result:
+    def _within_memory(self, work: Callable[[int], Result], placed: Placed | None = None) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
 
-        What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew.
+        What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew. So is
+        what was free at the first step on a problem: to ask takes as long as a small step, and then all have one size.
         """
-        memory = start = self._limit.within(self.memory or self._free_memory())
+        memory = start = self._limit.within(self.memory or self._free_at_first(placed))
         while True:
             try:
                 result = work(memory)
@@ -248,6 +250,13 @@ class TorchEngine:
             self._limit.found = memory
             warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
         return result
+
+    def _free_at_first(self, placed: Placed | None) -> int:
+        if placed is None:
+            return self._free_memory()
+        if placed not in self._free:
+            self._free[placed] = self._free_memory()
+        return self._free[placed]
 
     def _free_memory(self) -> int:
         """A share of what nobody holds, and of what torch holds for nobody, as for recordings, which share it."""

@@ -19,7 +19,7 @@ from pglearn.ties import LAST_BITS
 ROUNDING = tl.constexpr(LAST_BITS * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)
 LABELS = 64  # that a program takes at once
-FEATURES, ROWS = 256, 16  # the same of the contraction
+FEATURES, ROWS = 128, 8  # the same of the contraction
 
 
 def gram(Z: Tensor) -> tuple[Tensor, Tensor]:
@@ -45,7 +45,7 @@ def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
 
 def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
     M = torch.empty_like(G)
-    _systems[_grid(h)](G, h, cut.tau, cut.last, log_d, M, mu, h.shape[1], **_block(h))
+    _systems[_grid(h)](G, h, cut.tau, cut.last, log_d, M, mu, h.shape[1], **_block(h) | {"num_warps": 8})
     return M
 
 
@@ -63,12 +63,12 @@ def gradient(
     (T, n), (d, labels), slots = h.shape, (X.shape[1], Z.shape[2]), cut.neighbours.shape[2]
     q = (A * (Z - E)).sum(2) / mu  # Σ_j S_ij P_ij = A_i (PZ)_i, and Z − μPZ = E
     B = torch.empty_like(cut.neighbours, dtype=h.dtype)
-    sizes = {"SLOTS": triton.next_power_of_2(slots), "LABELS": LABELS}
+    sizes = {"SLOTS": triton.next_power_of_2(slots), "LABELS": LABELS, "num_warps": 1}
     _coefficients[_grid(h)](Z.contiguous(), A.contiguous(), G, h, k.int(), *cut, log_d, q, B, n, labels, slots, **sizes)
     blocks = triton.cdiv(n, ROWS)
     sums = h.new_empty(T, blocks, d)
     grid = (triton.cdiv(d, FEATURES), blocks, T)
-    _contracted[grid](X, B, cut.neighbours, k.int(), sums, n, d, slots, ROWS=ROWS, FEATURES=FEATURES)
+    _contracted[grid](X, B, cut.neighbours, k.int(), sums, n, d, slots, ROWS=ROWS, FEATURES=FEATURES, num_warps=1)
     return -2 * sums.sum(1)
 
 
@@ -130,12 +130,14 @@ def _cut(G, h, k, tau, last, neighbours, n, slots, BLOCK: tl.constexpr):
     nearer = d2 < k_th - rounding
     as_far = (d2 <= k_th + rounding) & (d2 < float("inf")) & (nearer == 0)
     missing = wanted - tl.sum(nearer.to(tl.int32), 0)
-    as_far = as_far & (tl.cumsum(as_far.to(tl.int32), 0) <= missing)
-    taken = nearer | as_far
-    place = tl.cumsum(taken.to(tl.int32), 0) - 1
+    # Two counts in the halves of one number, for one pass: rows have fewer than 2¹⁶ points.
+    counts = tl.cumsum(tl.where(nearer, 65536, as_far.to(tl.int32)), 0)
+    number_as_far = counts & 65535
+    as_far = as_far & (number_as_far <= missing)
+    place = (counts >> 16) + tl.minimum(number_as_far, missing) - 1
     tl.store(tau + base + i, k_th)
     tl.store(last + base + i, tl.max(tl.where(as_far, j, 0), 0))
-    tl.store(neighbours + (base + i).to(tl.int64) * slots + place, j, mask=taken & (place < slots))
+    tl.store(neighbours + (base + i).to(tl.int64) * slots + place, j, mask=(nearer | as_far) & (place < slots))
 
 
 @triton.jit
