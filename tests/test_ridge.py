@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pglearn import ridge
-from pglearn.ridge import KernelRidge
+from pglearn.ridge import KernelRidge, LinearRidge
 
 PENALTY = 0.3
 
@@ -48,6 +48,24 @@ def test_of_its_own_rows_it_says_what_it_would_without_their_labels(problem):
         dual, intercept = with_intercept(K[np.ix_(others, others)], Y[others], PENALTY)
         without = K[i, others] @ dual + intercept
         np.testing.assert_allclose(own[i], without - Y[others].mean(axis=0), rtol=1e-8)
+
+
+def test_a_line_says_what_the_textbook_says_of_other_rows_and_of_its_own_without_their_labels(monkeypatch):
+    rng = np.random.default_rng(2)
+    rows, Y, columns = 5 + rng.normal(size=(25, 3)), np.eye(3)[np.arange(25) % 3], np.array([1.0, 2.0, 0.5])
+    K = (rows * columns) @ (rows * columns).T
+    of_centred = np.linalg.eigvalsh(np.cov((rows * columns).T, bias=True) * 25).sum() / 25
+    monkeypatch.setattr(ridge, "PENALTIES", PENALTY / of_centred * np.ones(1))
+    fitted, own = LinearRidge.fitted(columns, rows * columns, Y)
+    dual, intercept = with_intercept(K, Y, PENALTY)
+    X = 5 + rng.normal(size=(7, 3))
+    expected = (X * columns) @ (rows * columns).T @ dual + intercept
+    np.testing.assert_allclose(fitted.of(X) + Y.mean(axis=0), expected, rtol=1e-8, atol=1e-8)
+    for i in (0, 11, 24):
+        others = np.delete(np.arange(25), i)
+        dual, intercept = with_intercept(K[np.ix_(others, others)], Y[others], PENALTY)
+        expected = K[i, others] @ dual + intercept - Y[others].mean(axis=0)
+        np.testing.assert_allclose(own[i], expected, rtol=1e-8, atol=1e-8)
 
 
 def test_pairs_speak_for_one_class_and_against_the_other(problem):

@@ -43,6 +43,29 @@ def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
+class LinearRidge:
+    """x → axes x − middle: a number for each class, on columns that are multiplied with something first."""
+
+    axes: Array
+    """One row per class, in terms of the columns as they are."""
+    middle: Array
+    """The mean of axes x over the labelled rows."""
+
+    @classmethod
+    def fitted(cls, columns: Array, rows: Array, Y: Array) -> tuple[LinearRidge, Array]:
+        """The regression, and what it says of its own rows, given times `columns`, without their labels."""
+        mean = rows.mean(axis=0)
+        rows = rows - mean
+        own, dual = ridge(rows @ rows.T, Y)
+        axes = dual.T @ rows
+        return cls(axes * columns, axes @ mean), own
+
+    def of(self, X: Array) -> Array:
+        """What it says of any rows."""
+        return np.asarray(X.astype(np.float64, copy=False) @ self.axes.T - self.middle)
+
+
+@dataclass(frozen=True, eq=False)
 class KernelRidge:
     """x → Σᵢ exp(−γ ‖x ∘ columns − xᵢ‖²) dualᵢ − middle, the sum over the labelled rows: a number for each class.
 

@@ -12,7 +12,7 @@ from pglearn import PGLearnClassifier
 from pglearn.basis import Basis, linear_basis, standardising
 from pglearn.estimators import opinion
 from pglearn.estimators.opinion import Line, _fitted, learned_distances, opinion_beside
-from pglearn.ridge import KernelRidge
+from pglearn.ridge import KernelRidge, LinearRidge
 
 
 def overlapping(n=300, d=20, seed=0):
@@ -99,20 +99,21 @@ def test_regressions_count_by_how_likely_the_labels_are_less_what_was_chosen_by_
     labelled = np.flatnonzero(shown >= 0)
     Y = np.eye(2)[shown[labelled]]
     basis, both = opinion_of(X, shown, 1.0, [3 * standardising(X)])
-    of_linear, of_table, of_learned = both.voices
+    of_linear, of_table, of_learned_line, of_learned = both.voices
     assert of_linear.regression.basis == 0
     # Distances that are three times as long are the same distances: what differs is what they are charged.
-    assert of_table.weight / of_learned.weight == pytest.approx(np.exp(opinion.CHARGE))
+    charged = np.exp(opinion.WORTH * opinion.CHARGE)
+    assert of_table.weight / of_learned.weight == pytest.approx(charged)
+    assert of_linear.weight / of_learned_line.weight == pytest.approx(charged)
+    assert of_linear.slope == pytest.approx(of_learned_line.slope, rel=1e-3)
+    X_new = X[100:105]
+    np.testing.assert_allclose(of_linear.of(X_new, [basis]), of_learned_line.of(X_new, [basis]), rtol=1e-3)
     _, share = _fitted(basis.own[1] - of_linear.regression.middle, Y)
     kernel = of_table.regression
     _, of_kernel = _fitted(KernelRidge.fitted(kernel.columns, kernel.rows, Y, kernel.gamma)[1], Y)
     nats = len(Y) * np.log(2) * (of_kernel - share) + opinion.CHARGE
-    assert of_linear.weight / of_table.weight == pytest.approx(np.exp(nats))
-    X_new = X[100:105]
-    said = sum(
-        voice.weight * softmax(voice.of(X_new, [basis]) + np.log(0.5), axis=1)
-        for voice in (of_linear, of_table, of_learned)
-    )
+    assert of_linear.weight / of_table.weight == pytest.approx(np.exp(opinion.WORTH * nats))
+    said = sum(voice.weight * softmax(voice.of(X_new, [basis]) + np.log(0.5), axis=1) for voice in both.voices)
     np.testing.assert_allclose(both.mixed(np.full((5, 2), 0.5), X_new, [basis]), said)
 
 
@@ -206,7 +207,7 @@ def test_on_noise_the_best_of_the_kernels_is_not_far_from_chance():
     shares = []
     for seed in range(20):
         X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
-        shares.append(min(one.share for one in opinion._on_kernels(X, np.arange(40), Y, (), far=np.inf)))
+        shares.append(min(one.share for one in opinion._at_distances(X, np.arange(40), Y, (), far=np.inf)))
     assert np.mean(shares) > 1
 
 
@@ -265,6 +266,33 @@ def test_kernels_at_learned_distances_see_through_noise():
     assert right[1] > right[0] + 0.1
     most = max(learned.voices, key=lambda voice: voice.weight)
     np.testing.assert_array_equal(most.regression.columns, columns)
+
+
+def few_columns_matter(n=300, noise=40, seed=0):
+    """Two columns that say something, together, beside many that say nothing."""
+    X = np.random.default_rng(seed).normal(size=(n, 2 + noise))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    return X, y, np.where(np.arange(n) < 40, y, -1)
+
+
+def test_a_line_at_learned_distances_sees_through_noise():
+    X, y, shown = few_columns_matter()
+    basis, heard = opinion_of(X, shown, 1.0, [np.array([1.0, 1.0] + [0.1] * 40)])
+    learned = [voice for voice in heard.voices if isinstance(voice.regression, LinearRidge)]
+    lines = [voice for voice in heard.voices if isinstance(voice.regression, Line)]
+    right = [(voice.of(X[40:], [basis]).argmax(axis=1) == y[40:]).mean() for voice in (*lines, *learned)]
+    assert len(right) == 2
+    assert right[1] > right[0] + 0.1
+    assert learned[0].weight > lines[0].weight
+
+
+def test_a_line_at_learned_distances_is_kept_in_the_file(model, tmp_path):
+    assert any(isinstance(voice.regression, LinearRidge) for voice in model._answer.beside.voices)
+    model.save(tmp_path / "model.npz")
+    voices = PGLearnClassifier.load(tmp_path / "model.npz")._answer.beside.voices
+    assert [type(voice.regression) for voice in voices] == [
+        type(voice.regression) for voice in model._answer.beside.voices
+    ]
 
 
 def test_learned_distances_are_of_those_that_weight_columns_as_they_are_and_of_all():

@@ -18,11 +18,11 @@ import numpy as np
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
 from pglearn.estimators.members import Member, averaged, shared_out
-from pglearn.estimators.opinion import Line, Opinion, Voice
+from pglearn.estimators.opinion import Line, Opinion, Regression, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
 from pglearn.problem import Array, Points, Problem
-from pglearn.ridge import KernelRidge
+from pglearn.ridge import KernelRidge, LinearRidge
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
@@ -273,7 +273,8 @@ def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
 
 def _voice(state: dict[str, Array], number: int) -> Voice:
     prefix = f"voice_{number}_"
-    kind: type[Line] | type[KernelRidge] = Line if f"{prefix}basis" in state else KernelRidge
+    told_by: dict[str, type[Regression]] = {"basis": Line, "axes": LinearRidge}
+    kind = next((kind for name, kind in told_by.items() if prefix + name in state), KernelRidge)
     parts: dict[str, Any] = {field.name: state[prefix + field.name] for field in fields(kind)}
     parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
     return Voice(kind(**parts), *state[f"{prefix}counts"].tolist())

@@ -4,15 +4,17 @@ Where each of many columns says a little and the classes overlap, or where one c
 often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty (2003) let labels spread from
 the answers of another classifier; here these are averaged with those of the graphs. There are several: the ridge
 regression of `pglearn.basis`, which is there anyway, and regressions on Gaussian kernels, for each class and for each
-pair of classes, of rows at the distances that the table has and at those that the graphs have learned. Each says
-p ∝ π exp(βz), z what the regression says of a row, π the class shares of the labels, β the slope that predicts best
-each label that the regression has not seen.
+pair of classes, of rows at the distances that the table has and at those that the graphs have learned; at the latter a
+ridge regression, too, for it penalises columns less that count more. Each says p ∝ π exp(βz), z what the regression
+says of a row, π the class shares of the labels, β the slope that predicts best each label that the regression has not
+seen.
 
-One is as likely as it makes these labels, less what was chosen by them: among the others it counts exp(−s), s its loss,
-plus three for the width of a kernel and three more for learned distances, which is what these losses are too low by.
-Together they count e, the loss that the graphs are left with as a share of what chance would lose: e to the power
-(1 + t/e) / 2 if their own share t is lower, and exp(−5 (t/e − 1)) of e if it is higher (docs/defaults.md has the
-measurements).
+One is believed for how likely it makes these labels, less what was chosen by them: among the others it counts
+exp(−0.3 s), s its loss, plus three for the width of a kernel and three for learned distances, which is what these
+losses are too low by. Were one of them the truth it would be exp(−s); but of two of which one is up to four nats ahead
+on some fifty labels, either is as often ahead on the other rows. Together they count e, the loss that the graphs are
+left with as a share of what chance would lose: e to the power (1 + t/e) / 2 if their own share t is lower, and
+exp(−5 (t/e − 1)) of e if it is higher (docs/defaults.md has the measurements).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from sklearn.metrics import euclidean_distances
 
 from pglearn.basis import Basis, standardising
 from pglearn.problem import Array, Points
-from pglearn.ridge import KernelRidge
+from pglearn.ridge import KernelRidge, LinearRidge
 from pglearn.sparse import is_sparse
 
 BEHIND = 0.2  # what their loss may be above that of the graphs, as a share of theirs: they then count a third as much
@@ -36,6 +38,7 @@ SLOPES = (0.1, 50.0)
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
 GAMMAS = (0.125, 0.5, 2.0, 8.0)  # over the mean squared distance of labelled rows
 CHARGE = 3.0  # nats of a choice that was made by the labels: of a width, and of distances
+WORTH = 0.3  # of a nat that a regression is ahead of another by
 FAR_BEHIND = 2.0  # times the loss of the graphs: from where pairs of classes are not looked at
 LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
 LEAST_VOICE = 0.01  # the same among the others
@@ -44,14 +47,14 @@ MOST_LABELS = 1_000  # for the kernels, of which a dozen matrices of that size a
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The linear regression: a basis whose coordinates are the classes, and the middle of labelled rows in it, which
-    says nothing of any class."""
+    """The linear regression at the table's own distances: a basis whose coordinates are the classes, and the middle of
+    labelled rows in it, which says nothing of any class."""
 
     basis: int
     middle: Array
 
 
-Regression: TypeAlias = Line | KernelRidge
+Regression: TypeAlias = Line | LinearRidge | KernelRidge
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +66,9 @@ class Voice:
     weight: float
 
     def of(self, X: Points, bases: Sequence[Basis]) -> Array:
-        if isinstance(self.regression, KernelRidge):
-            return np.asarray(self.slope * self.regression.of(X))
-        return np.asarray(self.slope * (bases[self.regression.basis].of(X) - self.regression.middle))
+        if isinstance(self.regression, Line):
+            return np.asarray(self.slope * (bases[self.regression.basis].of(X) - self.regression.middle))
+        return np.asarray(self.slope * self.regression.of(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ def opinion_beside(
             rows, coordinates = basis.own
             middle = basis.of(X[rows]).mean(axis=0)
             line = Judged.of(Line(position, middle), coordinates - middle, Y)
-            judged = [line, *_on_kernels(X, rows, Y, learned, FAR_BEHIND * doubt)]
+            judged = [line, *_at_distances(X, rows, Y, learned, FAR_BEHIND * doubt)]
             return _heard([one for one in judged if one.share < 1], Y, doubt)
     return None
 
@@ -137,7 +140,7 @@ def _heard(judged: Sequence[Judged], Y: Array, doubt: float) -> Opinion | None:
     if not judged:
         return None
     shares = np.array([one.share for one in judged])
-    weights = softmax(-_of_chance(Y) * shares)
+    weights = softmax(-WORTH * _of_chance(Y) * shares)
     behind = float(weights @ shares) / doubt
     weight = min(doubt, 1.0) ** ((1 + min(behind, 1)) / 2) * np.exp(-max(behind - 1, 0) / BEHIND)
     if weight < LEAST_WEIGHT:
@@ -148,21 +151,23 @@ def _heard(judged: Sequence[Judged], Y: Array, doubt: float) -> Opinion | None:
     return Opinion(voices, _log_shares(Y.sum(axis=0)), float(weight))
 
 
-def _on_kernels(X: Points, labelled: Array, Y: Array, learned: Sequence[Array], far: float) -> Iterator[Judged]:
-    """The regressions with the lowest loss of any width, at each distance; for pairs of classes only if those for each
-    class have a share below `far`."""
+def _at_distances(X: Points, labelled: Array, Y: Array, learned: Sequence[Array], far: float) -> Iterator[Judged]:
+    """A line at each learned distance, and at every distance the regressions on kernels with the lowest loss of any
+    width; for pairs of classes only if those for each class have a share below `far`."""
     if is_sparse(X) or len(labelled) > MOST_LABELS:
         return
-    for columns, charge in ((standardising(X), CHARGE), *((columns, 2 * CHARGE) for columns in learned)):
+    for columns, charge in ((standardising(X), 0.0), *((columns, CHARGE) for columns in learned)):
         rows = X[labelled].astype(np.float64, copy=False) * columns
         usual = euclidean_distances(rows, squared=True).sum() / (len(rows) * (len(rows) - 1))
         if not usual > 0:
             continue
+        if charge:  # at the table's own distances there is one already
+            yield Judged.of(*LinearRidge.fitted(columns, rows, Y), Y, charge)
         best: Judged | None = None
         for fitted in (KernelRidge.fitted, KernelRidge.fitted_to_pairs) if Y.shape[1] > 2 else (KernelRidge.fitted,):
             if best is None or best.share < far:
                 found = (fitted(columns, rows, Y, gamma / usual) for gamma in GAMMAS)
-                best = min((Judged.of(*one, Y, charge) for one in found), key=lambda one: one.share)
+                best = min((Judged.of(*one, Y, charge + CHARGE) for one in found), key=lambda one: one.share)
                 yield best
 
 
