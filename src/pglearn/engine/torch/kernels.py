@@ -18,7 +18,7 @@ from pglearn.ties import LAST_BITS
 
 ROUNDING = tl.constexpr(LAST_BITS * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)
-LABELS = 64  # that a program takes at once
+SLOTS, LABELS = 32, 64  # that a program takes at once
 FEATURES, ROWS = 128, 8  # the same of the contraction
 
 
@@ -63,8 +63,9 @@ def gradient(
     (T, n), (d, labels), slots = h.shape, (X.shape[1], Z.shape[2]), cut.neighbours.shape[2]
     q = (A * (Z - E)).sum(2) / mu  # Σ_j S_ij P_ij = A_i (PZ)_i, and Z − μPZ = E
     B = torch.empty_like(cut.neighbours, dtype=h.dtype)
-    sizes = {"SLOTS": triton.next_power_of_2(slots), "LABELS": LABELS, "num_warps": 1}
-    _coefficients[_grid(h)](Z.contiguous(), A.contiguous(), G, h, k.int(), *cut, log_d, q, B, n, labels, slots, **sizes)
+    each = (Z.contiguous(), A.contiguous(), G, h, k.int(), *cut, log_d, q, B)
+    grid = (*_grid(h), triton.cdiv(slots, SLOTS))
+    _coefficients[grid](*each, n, labels, slots, SLOTS=SLOTS, LABELS=LABELS, num_warps=1)
     blocks = triton.cdiv(n, ROWS)
     sums = h.new_empty(T, blocks, d)
     grid = (triton.cdiv(d, FEATURES), blocks, T)
@@ -163,12 +164,12 @@ def _systems(G, h, tau, last, log_d, M, mu, n, BLOCK: tl.constexpr):
 def _coefficients(
     Z, A, G, h, k, tau, last, neighbours, log_d, q, B, n, labels, slots, SLOTS: tl.constexpr, LABELS: tl.constexpr
 ):
-    """B of a row and its neighbours; half of it where the row is one of theirs, too, and comes to the edge again."""
+    """B of a row and some of its neighbours; half of it where the row is one of theirs, and comes to the edge again."""
     i = tl.program_id(0)
     t = tl.program_id(1)
     base = t * n
     row = (base + i).to(tl.int64)
-    slot = tl.arange(0, SLOTS)
+    slot = tl.program_id(2) * SLOTS + tl.arange(0, SLOTS)
     there = slot < tl.load(k + t)
     j = tl.load(neighbours + row * slots + slot, mask=there, other=0)
 
