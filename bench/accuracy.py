@@ -3,7 +3,7 @@
     python bench/accuracy.py                                # the paper's five data sets, ten published splits
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
-    python bench/accuracy.py --later --last            # fifteen that came later, and ten after these
+    python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data

@@ -5,7 +5,7 @@
     python bench/gpu.py --quick                # small made-up problems, on the CPU if need be
 
 Sections: steps (32 candidates, a step of the search), stages (where a step goes), fits (fifty default fits with 32
-candidates), million (1,000,000 × 128, 30 steps), cpu and cpu_million (each of these on the CPU engine, all cores of this
+candidates), million (1,000,000 × 128, 30 steps), cpu and cpu_million (these on the CPU engine, on all cores of the
 machine).
 """
 
@@ -69,18 +69,19 @@ def steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace)
     figures = []
     for data in sets:
         problem, population = first_split(data)
-        yardstick = Yardstick.of(engine.loss, problem.scored_codes, problem.n_classes)
-        descent = Descent(yardstick, enough=-1)  # none converges, so every repetition moves all of them
-        advance(engine, problem, population, descent, Stint(steps=0))
-        seconds = best_seconds(
-            lambda p=problem, c=population, d=descent: advance(engine, p, c, d, Stint(steps=1)),
-            2 if options.quick else 15,
-        )
+        seconds = device_step(engine, problem, population, 2 if options.quick else 15)
         name = f"{data.name} {data.size}, step of {len(population)} candidates"
         target = STEP_TARGETS.get(data.name)
         ms = 1e3 * seconds
         figures.append(Figure(name, f"{ms:.2f} ms") if target is None else Figure.at_most(name, ms, target, " ms"))
     return figures
+
+
+def device_step(engine: TorchEngine, problem: Problem, population: list[Candidate], repetitions: int) -> float:
+    yardstick = Yardstick.of(engine.loss, problem.scored_codes, problem.n_classes)
+    descent = Descent(yardstick, enough=-1)  # none converges, so every repetition moves all of them
+    advance(engine, problem, population, descent, Stint(steps=0))
+    return best_seconds(lambda: advance(engine, problem, population, descent, Stint(steps=1)), repetitions)
 
 
 def stages(engine: TorchEngine, sets: list[DataSet], options: argparse.Namespace) -> list[Figure]:
@@ -193,8 +194,7 @@ def cpu_steps(engine: TorchEngine, sets: list[DataSet], options: argparse.Namesp
 
             step()
             on_cpu = best_seconds(step, 1 if options.quick else 3)
-        here = [candidate.here for candidate in population]
-        on_device = best_seconds(lambda p=problem, c=here: engine.value_and_gradient(p, c), 2)
+        on_device = device_step(engine, problem, population, 5)
         figures.append(
             Figure(
                 f"{data.name}, step on the CPU engine, all cores", f"{1e3 * on_cpu:.0f} ms, {on_cpu / on_device:.0f}×"

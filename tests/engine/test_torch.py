@@ -527,9 +527,13 @@ def test_edges_are_kept_for_as_many_candidates_as_fit_and_while_their_problem_is
     assert len(searches) == 3, "one that is not asked for may be the next time"
     each = next(iter(engine._kept[engine._placed[problems[0]]].values())).edges.n_bytes
     of_two = TorchEngine(Log(), LGC(), device="cpu", refresh=10, memory=5 * each)
-    for owners in [(0, 1), (1, 0), (2,), (1,)]:
-        evaluate(of_two, *owners)
-    assert len(searches) == 3 + 2 + 0 + 1 + 1, "half of the memory holds two, those used last"
+    searches.clear()
+    for _ in range(4):
+        evaluate(of_two, 0, 1, 2)
+    assert len(searches) == 2 + 4, "half of the memory holds two"
+    for _ in range(6):
+        evaluate(of_two, 2)
+    assert len(searches) == 6 + 5, "the others seem to have ended, and make room"
     problems.clear()
     gc.collect()
     assert len(engine._kept) == len(of_two._kept) == 0

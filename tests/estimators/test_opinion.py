@@ -289,10 +289,10 @@ def test_a_line_at_learned_distances_sees_through_noise():
 def test_a_line_at_learned_distances_is_kept_in_the_file(model, tmp_path):
     assert any(isinstance(voice.regression, LinearRidge) for voice in model._answer.beside.voices)
     model.save(tmp_path / "model.npz")
-    voices = PGLearnClassifier.load(tmp_path / "model.npz")._answer.beside.voices
-    assert [type(voice.regression) for voice in voices] == [
-        type(voice.regression) for voice in model._answer.beside.voices
-    ]
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")._answer
+    X = np.random.default_rng(1).normal(size=(9, model.n_features_in_))
+    for voice, kept in zip(model._answer.beside.voices, loaded.beside.voices, strict=True):
+        np.testing.assert_array_equal(kept.of(X, loaded.bases), voice.of(X, model._answer.bases))
 
 
 def test_learned_distances_are_of_those_that_weight_columns_as_they_are_and_of_all():

@@ -42,6 +42,26 @@ def test_of_equally_far_points_the_first_are_neighbours(Z, k, scale, by_query):
     np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
 
 
+@pytest.mark.parametrize("d", [64, 256, 784])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ties_of_many_columns_are_seen(d, dtype):
+    X = np.random.default_rng(0).integers(0, 2, (300, d))
+    expected = oracle.neighbours(X.astype(float), np.ones(d), 9)
+    Z = scaled_points(X.astype(dtype), np.full(d, 0.37), np.zeros(d))
+    found = np.zeros_like(expected)
+    np.put_along_axis(found, k_nearest(Z, 9), True, axis=1)
+    np.testing.assert_array_equal(found | found.T, expected)
+
+
+@pytest.mark.parametrize("spread", [1e-2, 1e-3, 3e-4])
+def test_near_points_far_from_the_middle_are_told_apart_in_float32(spread):
+    rng = np.random.default_rng(0)
+    Z = (rng.normal(size=(4, 10))[np.arange(400) % 4] + spread * rng.normal(size=(400, 10))).astype(np.float32)
+    nearest = oracle.distances(Z.astype(float), np.ones(10)).argsort(axis=1)[:, 1:10]
+    found = k_nearest(Z, 9)
+    assert np.mean([np.isin(*both).mean() for both in zip(found, nearest, strict=True)]) > 0.99
+
+
 @given(grids, st.integers(1, 15), st.integers(0, 5))
 def test_neighbours_of_queries_may_be_any_points(Z, k, seed):
     queries = np.random.default_rng(seed).normal(size=(3, Z.shape[1]))

@@ -51,6 +51,18 @@ def problems(validation="loo"):
     return (Problem.of(form(X), y, validation=validation) for form in (np.asarray, sparse_rows))
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(("d", "levels"), [(8, 3), (40, 2)])
+def test_of_equally_far_rows_the_same_are_neighbours_as_in_an_array(d, levels, large, monkeypatch):
+    if large:
+        monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    Z = np.random.default_rng(0).integers(0, levels, (200, d)) * np.sqrt(0.37)
+    for queries in (None, Z[:20]):
+        expected = k_nearest(Z, 6, queries)
+        found = k_nearest(sparse_rows(Z), 6, None if queries is None else sparse_rows(queries))
+        np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
 def test_a_row_beyond_all_floats_is_nobodys_neighbour_while_there_are_others():
     X = table()
     X[2] = 1e200  # its square is infinite, and so is its product with itself: their difference is no number

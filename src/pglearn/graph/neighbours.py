@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from pglearn import sparse
 from pglearn.problem import Array, Points, column_medians
 from pglearn.threads import in_parts
-from pglearn.ties import LAST_BITS, first_nearest
+from pglearn.ties import EXACT, LAST_BITS, first_nearest
 
 SAMPLE_FOR_MEAN_DISTANCE = 2000
 NUMBERS_AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 12  # where there are ties
@@ -45,34 +45,39 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
     distances, nearest = search.kneighbors(queries)
     if k == others:
         return np.asarray(nearest)
-    nearest = np.ascontiguousarray(nearest[:, :k])
-    _take_first_of_equals(nearest, np.square(distances[:, k - 1 :]), Z, queries)
-    return nearest
+    return _with_first_of_equals(nearest, np.square(distances[:, -2:]), Z, queries)
 
 
-def _take_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Array | None) -> None:
-    """Where the k-th and the next are equally far, which of such points are among the k nearest."""
-    k, precision = nearest.shape[1], LAST_BITS * float(np.finfo(Z.dtype).eps)
+def _with_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Array | None) -> Array:
+    """The k nearest of k + 1; where the last two are equally far, the first of all that are as far as the k-th."""
+    k = nearest.shape[1] - 1
     asking = Z if queries is None else queries
     squares, squares_asking = (np.einsum("ij,ij->i", points, points, dtype=np.float64) for points in (Z, asking))
-    either = squares_asking + squares[nearest[:, -1]]
-    tied = np.flatnonzero(last_two[:, 1] <= last_two[:, 0] + 2 * precision * either)
+    # Products are in float64, but points of float32 were rounded before.
+    of_points = float(np.finfo(np.float32).eps) * LAST_BITS["float32"] if Z.dtype == np.float32 else 0.0
+    norms = squares_asking + squares[nearest[:, -2:]].max(axis=1)
+    alike = 2 * (EXACT * norms + of_points * np.sqrt(last_two[:, 0] * norms))
+    tied = np.flatnonzero(last_two[:, 1] <= last_two[:, 0] + alike)
+    nearest = np.ascontiguousarray(nearest[:, :k])
 
     def take(start: int, stop: int) -> None:
         for rows in np.split(tied[start:stop], range(at_once, stop - start, at_once)):
-            order = _products(asking[rows], Z)
-            order *= -2
-            order += squares
+            D2 = _products(asking[rows], Z)
+            D2 *= -2
+            norms = squares_asking[rows, None] + squares
+            D2 += norms
             if queries is None:
-                order[np.arange(len(rows)), rows] = np.nan
-            limit = np.take_along_axis(order, nearest[rows], 1).max(axis=1, keepdims=True)
-            rounding = precision * squares_asking[rows, None]
-            nearer = order + precision * squares < limit - rounding
-            found = first_nearest(order, k, nearer, order - precision * squares <= limit + rounding)
+                D2[np.arange(len(rows)), rows] = np.nan
+            tau = np.take_along_axis(D2, nearest[rows], 1).max(axis=1, keepdims=True)
+            alike = EXACT * norms
+            if of_points:
+                alike += of_points * np.sqrt(np.maximum(tau, 0) * norms)
+            found = first_nearest(D2, k, tau - alike > D2, tau + alike >= D2)
             nearest[rows] = np.where(found < 0, nearest[rows], found)
 
     at_once = max(1, NUMBERS_AT_ONCE // len(Z))
     in_parts(take, len(tied))
+    return nearest
 
 
 def _products(few: Array, Z: Array) -> Array:

@@ -23,6 +23,8 @@ from pglearn.threads import each, in_parts, summed, threads
 
 BATCH = 64  # right-hand sides that move together
 MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower, for memory
+LINE = 64  # bytes that memory is fetched by
+PER_LINE = LINE // 4  # numbers in float32
 MANY_ROWS = 1 << 17  # points from which threads share the rows of a batch, instead of taking a batch each
 ROWS_WORTH_SHARING = 20_000  # points from which they do so if there are too few columns for a batch each
 COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
@@ -56,7 +58,7 @@ def compiled_conjugate_gradients(
     n, columns = B.shape
     shares_rows = n >= MANY_ROWS or (n >= ROWS_WORTH_SHARING and columns < BATCH // 4 * threads())
     at_once = columns if shares_rows else max(BATCH // 4, -(-columns // threads()))
-    width = min(BATCH, max(BATCH // 4, MOST_NUMBERS // n), at_once)
+    width = min(BATCH, max(PER_LINE, MOST_NUMBERS // n // PER_LINE * PER_LINE), at_once)
     is_coarse = tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
     working = sparse.csr_matrix((P.data.astype(np.float32), P.indices, P.indptr), P.shape) if is_coarse else P
     F = np.empty(B.shape, dtype=working.dtype)
@@ -86,7 +88,7 @@ def _refined(
     float64, and the iterations begin again from there.
     """
     rounds, digits = (MOST_REFINEMENTS, FLOAT32_GOAL) if working.dtype == np.float32 else (1, 0.0)
-    F, products, most = np.zeros(B.shape), 0, _most_products(B.shape[0], mu, 2 * goal)
+    F, products, most = _zeros(B.shape, np.dtype(np.float64)), 0, _most_products(B.shape[0], mu, 2 * goal)
     passes = CompiledPasses(working, mu, B.shape)
     error = passes.renew(P, B, F)
     for _ in range(rounds):
@@ -174,7 +176,7 @@ class CompiledPasses:
 
         self._compiled = compiled
         self._P, self._mu = P, mu
-        self.F, self._R, self._direction, self._product = (np.zeros(shape, dtype=P.dtype) for _ in range(4))
+        self.F, self._R, self._direction, self._product = (_zeros(shape, P.dtype) for _ in range(4))
         self.rho: Array = np.zeros(shape[1])
 
     def renew(self, P: sparse.csr_matrix, B: sparse.csr_matrix, F: Array) -> Array:
@@ -198,6 +200,14 @@ class CompiledPasses:
         step, turn = (factor.astype(self._R.dtype, copy=False) for factor in (step, turn))
         given = self.F, self._direction, self._R, step, turn
         in_parts(lambda start, stop: self._compiled.moved(start, stop, *given), len(self.F))
+
+
+def _zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """That begin where memory is fetched from: a row of 32 numbers in float32 is two fetches then, else three."""
+    size = shape[0] * shape[1] * dtype.itemsize
+    whole = np.zeros(size + LINE, dtype=np.uint8)
+    start = -whole.ctypes.data % LINE
+    return whole[start : start + size].view(dtype).reshape(shape)
 
 
 def dense(B: Any) -> Array:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from pglearn.compiled import compiled
+from pglearn.ties import EXACT
 
 
 @compiled
-def k_nearest(start, stop, data, columns, starts, of_column, rows, column_starts, squares, exclude_own, nearest):
+def k_nearest(
+    start, stop, data, columns, starts, of_column, rows, column_starts, squares, squares_asking, exclude_own, nearest
+):
     """The nearest rows to each query (`data`, `columns`, `starts`), nearest first; the rows are given by column.
 
     ‖z_j‖² − 2 ⟨q, z_j⟩ orders the rows by their distance. Only columns that the query has are looked at.
@@ -24,11 +27,13 @@ def k_nearest(start, stop, data, columns, starts, of_column, rows, column_starts
         found = 0
         for j in range(n):
             value = np.inf if np.isnan(order[j]) else order[j]  # what is beyond all floats is far
-            if (exclude_own and j == q) or (found == k and value >= best[k - 1]):
+            norms = squares_asking[q] + squares[j]
+            alike = EXACT * norms if np.isfinite(norms) else 0.0  # of equals the first stay where they are
+            if (exclude_own and j == q) or (found == k and value + alike >= best[k - 1]):
                 continue
             to = found if found < k else k - 1
             found = min(found + 1, k)
-            while to > 0 and best[to - 1] > value:
+            while to > 0 and best[to - 1] > value + alike:
                 best[to] = best[to - 1]
                 nearest[q, to] = nearest[q, to - 1]
                 to -= 1

@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 
 from pglearn.compiled import is_large
 from pglearn.threads import in_parts
-from pglearn.ties import first_nearest
+from pglearn.ties import EXACT, first_nearest
 
 Array = npt.NDArray[Any]
 
@@ -68,7 +68,7 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
     """Indices of the k nearest rows of `Z` to each query, or to each row of `Z`, itself excluded; nearest first."""
     own = queries is None
     queries = Z if queries is None else queries
-    squares = np.bincount(_row_of_each(Z), weights=np.square(Z.data, dtype=np.float64), minlength=Z.shape[0])
+    squares, squares_asking = _squared_norms(Z), _squared_norms(queries)
     nearest = np.empty((queries.shape[0], k), dtype=np.int64)
     if is_large(Z.shape[0]):
         from pglearn.sparse import compiled
@@ -76,7 +76,7 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
         by_column = Z.tocsc()
         asked = (queries.data, queries.indices, queries.indptr)
         index = (by_column.data, by_column.indices, by_column.indptr)
-        rest = (*asked, *index, squares, own, nearest)
+        rest = (*asked, *index, squares, squares_asking, own, nearest)
         in_parts(lambda start, stop: compiled.k_nearest(start, stop, *rest), len(nearest))
         return nearest
     step = max(1, BLOCK // Z.shape[0])
@@ -87,8 +87,13 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
         if own:  # NaN comes after everything else
             order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
         farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
-        nearest[part] = first_nearest(order, k, order < farthest, order <= farthest)
+        alike = np.nan_to_num(EXACT * (squares_asking[part, None] + squares), posinf=0)
+        nearest[part] = first_nearest(order, k, order < farthest - alike, order <= farthest + alike)
     return nearest
+
+
+def _squared_norms(Z: sparse.csr_array) -> Array:
+    return np.bincount(_row_of_each(Z), weights=np.square(Z.data, dtype=np.float64), minlength=Z.shape[0])
 
 
 def squared_distances(U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array) -> Array:

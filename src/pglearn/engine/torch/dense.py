@@ -44,8 +44,8 @@ def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def slots_for(k: Tensor) -> int:
-    """As many as the largest k, filled up to a power of two: a step is recorded for each."""
-    return 1 << max(3, (int(k.max()) - 1).bit_length())
+    """As many as the largest k, filled up to 32, 64, …: a step is recorded for each."""
+    return 1 << max(5, (int(k.max()) - 1).bit_length())
 
 
 def bytes_per_candidate(placed: Placed, slots: int) -> int:
@@ -55,7 +55,7 @@ def bytes_per_candidate(placed: Placed, slots: int) -> int:
     """
     (n, d), labels = placed.X.shape, placed.n_labels
     copies, runs = (2, 2) if is_fused(placed.X) else (7, 1)
-    return int(runs * placed.X.element_size() * n * (copies * n + 2 * d + 6 * labels + 2 * min(slots, n)))
+    return int(runs * placed.X.element_size() * n * (copies * n + 2 * cholesky.BLOCK + 2 * d + 6 * labels + 2 * slots))
 
 
 def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -33,6 +33,7 @@ from pglearn.propagation import LGC, Solution
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
 SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given
 CPU_MEMORY = 2 << 30
+CALLS_WITHOUT = 4  # after which the edges of a candidate are dropped
 LEAST_MEMORY = 1 << 24  # a device without even this much is full
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -56,11 +57,17 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Edges of a candidate between its neighbours, and how many evaluations have weighed them."""
+    """Edges of a candidate between its neighbours, how many evaluations have weighed them, and in which call last."""
 
     k: int
     edges: sparse.DeviceEdges
     uses: int = 0
+    call: int = 0
+
+
+@dataclass
+class Calls:
+    number: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +103,7 @@ class TorchEngine:
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
     _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
     _free: WeakKeyDictionary[Placed, int] = field(default_factory=WeakKeyDictionary, repr=False)
+    _calls: Calls = field(default_factory=Calls, repr=False)
     _limit: Limit = field(default_factory=Limit, repr=False)
 
     def __post_init__(self) -> None:
@@ -150,6 +158,7 @@ class TorchEngine:
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        self._calls.number += 1
         found: dict[int, Evaluation] = {}
         for basis in sorted({configuration.basis for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
@@ -222,10 +231,21 @@ class TorchEngine:
             del kept  # not beside the new ones
             kept = Kept(k, sparse.DeviceEdges.between_neighbours(k_nearest(Z, k, memory)))
         if owner is not None and self.refresh > 1:
-            of_candidates[owner] = replace(kept, uses=kept.uses + 1)
-            while len(of_candidates) > 1 and sum(other.edges.n_bytes for other in of_candidates.values()) > memory:
-                del of_candidates[next(iter(of_candidates))]  # used the longest ago, as if its candidate had ended
+            kept = replace(kept, uses=kept.uses + 1, call=self._calls.number)
+            if self._n_bytes_kept() + kept.edges.n_bytes <= memory:
+                of_candidates[owner] = kept
         return kept.edges
+
+    def _n_bytes_kept(self) -> int:
+        """Once those are gone that no call has asked for lately: their candidates have ended."""
+        total = 0
+        for of_candidates in self._kept.values():
+            for owner, kept in list(of_candidates.items()):
+                if kept.call < self._calls.number - CALLS_WITHOUT:
+                    del of_candidates[owner]
+                else:
+                    total += kept.edges.n_bytes
+        return total
 
     def _within_memory(self, work: Callable[[int], Result], placed: Placed | None = None) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.

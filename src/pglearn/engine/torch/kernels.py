@@ -16,7 +16,7 @@ from pglearn.engine.torch.eager import Cut
 from pglearn.engine.torch.placed import Tensor
 from pglearn.ties import LAST_BITS
 
-ROUNDING = tl.constexpr(LAST_BITS * torch.finfo(torch.float32).eps)
+ROUNDING = tl.constexpr(LAST_BITS["float32"] * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)
 SLOTS, LABELS = 32, 64  # that a program takes at once
 FEATURES, ROWS = 128, 8  # the same of the contraction

@@ -36,9 +36,9 @@ def k_nearest(Z: Tensor, k: int, memory: int) -> Tensor:
         nearest_groups = by_group.amin(2).topk(min(k + 1, groups), largest=False, sorted=False).indices
         candidates = by_group.gather(1, nearest_groups[:, :, None].expand(-1, -1, GROUP)).flatten(1)
         nearest, position = candidates.topk(k + 1, largest=False, sorted=True)
-        position = position[:, :k]
         found = nearest_groups.gather(1, position // GROUP) * GROUP + position % GROUP
-        either = rounding(squares[start : start + rows] + squares[found[:, -1]])
+        either = rounding(squares[start : start + rows] + offset[found[:, -2:]].amax(1))
+        found = found[:, :k]
         tied = (nearest[:, k] <= nearest[:, k - 1] + 2 * either).nonzero()[:, 0]
         for part in tied.split(max(1, rows // 8)):
             alike = rounding(squares[start + part, None] + squares)

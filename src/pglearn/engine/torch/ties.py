@@ -10,7 +10,8 @@ from pglearn.ties import LAST_BITS
 
 def rounding(squared_norms: Tensor) -> Tensor:
     """What distances² may differ by and be the same, from ‖z_i‖² + ‖z_j‖²."""
-    return LAST_BITS * torch.finfo(squared_norms.dtype).eps * squared_norms
+    precision = torch.finfo(squared_norms.dtype)
+    return LAST_BITS[precision.dtype] * precision.eps * squared_norms
 
 
 def nearer_and_as_far(D2: Tensor, tau: Tensor, rounding: Tensor) -> tuple[Tensor, Tensor]:
