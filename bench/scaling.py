@@ -42,6 +42,7 @@ import numpy as np
 
 from common import Figure, curved_sheets, embedded_clouds, few_labels, hidden, machine, print_table
 
+STEPS = 3  # of which the fastest counts: others may be at work on the machine
 K, CLASSES, RESIDUAL = 10, 10, 1e-6
 GIB = 2**30
 
@@ -181,7 +182,7 @@ def exact_search(n: int, d: int) -> dict[str, float]:
 
 
 def step(n: int, d: int, labels: int = 100) -> dict[str, float]:
-    """A step after another, from weights 5 % off: near points are known, and ranked anew."""
+    """A step after another, from weights 5 % off: near points are known, and ranked anew. The fastest of three."""
     from pglearn.engine import Configuration, CPUEngine
     from pglearn.estimators.pglearn import SEARCH_PRECISION, SEARCH_TOLERANCE
     from pglearn.graph import mean_distance
@@ -196,11 +197,13 @@ def step(n: int, d: int, labels: int = 100) -> dict[str, float]:
         a = np.full(d, mean_distance(data.X) ** -2)
         (first,) = engine.value_and_gradient(problem, [Configuration(K, a)])
         moved = a * np.random.default_rng(0).uniform(0.95, 1.05, d)
-        with Clock() as clock:
-            (second,) = engine.value_and_gradient(problem, [Configuration(K, moved, anchor=first.anchor)])
+        clocks = [Clock() for _ in range(STEPS)]
+        for clock in clocks:
+            with clock:
+                (second,) = engine.value_and_gradient(problem, [Configuration(K, moved, anchor=first.anchor)])
     assert second.anchor is first.anchor, "a new search is no warm step"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"seconds": clock.seconds, "recall": second.recall, "peak": peak}
+    return {"seconds": min(clock.seconds for clock in clocks), "recall": second.recall, "peak": peak}
 
 
 def fit(n: int, labels: int, options: dict[str, Any]) -> dict[str, float]:

@@ -46,14 +46,15 @@ def test_neighbours_are_close_in_the_order_of_the_graph():
     assert bandwidth(P) < bandwidth(graph.P)
 
 
+@pytest.mark.parametrize("ahead", [1, 40, 10_000])
 @pytest.mark.parametrize("columns", [1, 7, 16])
-def test_each_pass_is_its_equation(columns):
+def test_each_pass_is_its_equation(columns, ahead):
     graph, rng = graph_of(), np.random.default_rng(columns)
     R, direction, F = rng.normal(size=(3, 60, columns))
     P, mu = graph.P, 0.99
     M = np.eye(60) - mu * P.toarray()
     product, sums = np.empty_like(R), np.empty(columns)
-    compiled.product(0, 60, P.indptr, P.indices, P.data, mu, direction, product, sums)
+    compiled.product(0, 60, ahead, P.indptr, P.indices, P.data, mu, direction, product, sums)
     np.testing.assert_allclose(product, M @ direction, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(sums, np.einsum("nc,nc->c", direction, M @ direction), rtol=1e-12)
     step, turn = rng.normal(size=(2, columns))
@@ -65,6 +66,14 @@ def test_each_pass_is_its_equation(columns):
     compiled.moved(0, 60, moved, turned, rest, step, turn)
     np.testing.assert_allclose(moved, F + step * direction, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(turned, rest + turn * direction, rtol=1e-12, atol=1e-14)
+
+
+def test_rows_that_are_asked_for_ahead_change_no_bit(monkeypatch):
+    graph = graph_of(5000)
+    B = np.random.default_rng(0).normal(size=(5000, 20))
+    expected = solved(graph, B, tolerance=1e-8)
+    monkeypatch.setattr("pglearn.propagation.conjugate.MANY_ROWS", 0)
+    np.testing.assert_array_equal(solved(graph, B, tolerance=1e-8).F, expected.F)
 
 
 @alphas

@@ -26,6 +26,7 @@ MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower
 LINE = 64  # bytes that memory is fetched by
 PER_LINE = LINE // 4  # numbers in float32
 MANY_ROWS = 1 << 17  # points from which threads share the rows of a batch, instead of taking a batch each
+AHEAD = 24  # edges before which a row is asked for if there are so many: fewer are near enough
 ROWS_WORTH_SHARING = 20_000  # points from which they do so if there are too few columns for a batch each
 COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
 BEYOND_FLOAT32 = 1e25  # right-hand sides whose solutions may be
@@ -176,12 +177,13 @@ class CompiledPasses:
 
         self._compiled = compiled
         self._P, self._mu = P, mu
+        self._ahead = AHEAD if shape[0] >= MANY_ROWS else P.nnz
         self.F, self._R, self._direction, self._product = (_zeros(shape, P.dtype) for _ in range(4))
         self.rho: Array = np.zeros(shape[1])
 
     def renew(self, P: sparse.csr_matrix, B: sparse.csr_matrix, F: Array) -> Array:
         """Begin at F: R is what it leaves of B under this P. ‖R‖ per column."""
-        given = P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
+        given = self._ahead, P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
         self.rho = summed(lambda start, stop, rho: self._compiled.left(start, stop, *given, rho), *F.shape)
         self._direction[:] = self._R
         self.F[:] = 0
@@ -189,7 +191,7 @@ class CompiledPasses:
 
     def product(self) -> Array:
         P = self._P
-        given = P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
+        given = self._ahead, P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
         return summed(lambda start, stop, sums: self._compiled.product(start, stop, *given, sums), *self.F.shape)
 
     def reduce(self, step: Array) -> Array:
