@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pglearn.compiled import compiled
+from pglearn.compiled import LINE, compiled
 from pglearn.prefetch import prefetch
-
-LINE = 64  # bytes that memory is fetched by
 
 
 @compiled

@@ -18,12 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from pglearn.compiled import LINE
 from pglearn.problem import Array
 from pglearn.threads import each, in_parts, summed, threads
 
 BATCH = 64  # right-hand sides that move together
 MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower, for memory
-LINE = 64  # bytes that memory is fetched by
 PER_LINE = LINE // 4  # numbers in float32
 MANY_ROWS = 1 << 17  # points from which threads share the rows of a batch, instead of taking a batch each
 AHEAD = 24  # edges before which a row is asked for if there are so many: fewer are near enough

@@ -68,7 +68,10 @@ def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
 def gradient(
     X: Tensor, E: Tensor, Z: Tensor, A: Tensor, G: Tensor, h: Tensor, k: Tensor, cut: Cut, log_d: Tensor, mu: float
 ) -> Tensor:
-    """∂g/∂a from Z = M⁻¹E and A, of which ∂g/∂P is S = AZᵀ (see `pglearn.engine.adjoint` for the names)."""
+    """∂g/∂a from Z = M⁻¹E and A, of which ∂g/∂P is S = AZᵀ (see `pglearn.engine.adjoint` for the names).
+
+    E, k and μ are for the kernels, which have no S to sum.
+    """
     log_w = _log_weights(G, h, cut)
     SP = (A @ Z.mT) * _P(log_w, log_d)
     half = SP.sum(2)[:, :, None] * torch.exp(log_w - log_d[:, :, None])
