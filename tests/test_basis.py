@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
 from pglearn import PGLearnClassifier
-from pglearn.basis import Basis, bases_for, linear_basis, shared_variance
+from pglearn.basis import Basis, bases_for, linear_basis, shared_variance, tied_levels
 from pglearn.sparse import is_sparse, sparse_rows
 
 
@@ -307,3 +307,59 @@ def test_coordinates_of_labelled_rows_do_not_tell_the_label_where_features_say_n
         order = own[:, 1].argsort().argsort()
         found.append((order[y == 1].mean() - (labels / 2 - 1) / 2) / (labels / 2))  # area under the ROC curve
     assert 0.3 < np.mean(found) < 0.7
+
+
+# Levels of categories
+
+
+def categories(n=200, sizes=(3, 2, 5), seed=0):
+    """A number, then the levels of some categories, then a truth value."""
+    rng = np.random.default_rng(seed)
+    levels = [np.eye(size)[np.append(np.arange(size), rng.integers(size, size=n - size))] for size in sizes]
+    return np.hstack([rng.normal(size=(n, 1)), *levels, rng.integers(2, size=(n, 1))])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse_rows])
+def test_levels_of_a_category_are_tied_to_the_first_of_them(form):
+    assert tied_levels(form(categories())).tolist() == [0, 1, 1, 1, 4, 4, 6, 6, 6, 6, 6, 11]
+
+
+def test_levels_are_recognised_whatever_their_unit():
+    X = categories()
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert tied_levels(scaled).tolist() == tied_levels(X).tolist()
+
+
+def test_a_truth_value_before_a_category_is_none_of_its_levels():
+    X = categories()
+    assert tied_levels(X[:, [11, *range(1, 11)]]).tolist() == [0, 1, 1, 1, 4, 4, 6, 6, 6, 6, 6]
+
+
+@pytest.mark.parametrize("broken", [0.0, 1.0], ids=["without a level", "of two levels"])
+def test_one_row_that_is_not_of_one_level_unties_them(broken):
+    X = categories(sizes=(3,))
+    row = np.flatnonzero(X[:, 1] == 1 - broken)[0]
+    X[row, 1] = broken
+    assert tied_levels(X) is None
+
+
+@pytest.mark.parametrize("X", [table(), np.ones((20, 3)), np.eye(2)[[0] * 9]], ids=["numbers", "ones", "one level"])
+def test_nothing_is_tied_without_categories(X):
+    assert tied_levels(X) is None
+
+
+@pytest.mark.parametrize(("labels", "is_tied"), [(12, True), (60, False)])
+def test_levels_share_a_weight_where_there_are_as_many_columns_as_labels(labels, is_tied):
+    X = categories(120, (6, 6))
+    y = np.where(X[:, 1:7].argmax(axis=1) < 3, "a", "b").astype(object)
+    y[labels:] = None
+    of_raw = []
+
+    def listen(event):
+        if event["event"] == "candidate_advanced" and event["basis"] == 0:
+            of_raw.append(event["a"])
+
+    PGLearnClassifier(budget=2, n_candidates=4, random_state=0).fit(X, y, listeners=(listen,))
+    assert of_raw
+    for a in of_raw:
+        assert [len(set(levels)) == 1 for levels in (a[1:7], a[7:13])] == [is_tied, is_tied]

@@ -25,6 +25,7 @@ each of so many columns fits any labels, and says nothing of the other rows (doc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +39,7 @@ MOST_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
 MOST_LABELS = 2_000  # for `linear`, which factors a matrix of that size
 MOST_SPARSE_COLUMNS = 2_000  # that have a weight each
+COLUMNS_AT_ONCE = 64  # that are looked at as an array
 BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns have
 
 
@@ -103,6 +105,47 @@ def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] 
     bases = _of_many_columns(sample) if is_sparse(X) and X.shape[1] > MOST_SPARSE_COLUMNS else _of_columns(sample)
     linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
     return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
+
+
+def tied_levels(X: Points, seed: int = 0) -> Array | None:
+    """For every column the first of those that are levels of the same category, itself if of none; None without any.
+
+    Levels lie side by side, have two values each, and in every row exactly one of them has its higher one. Of a large
+    table a sample of the rows is looked at.
+
+    >>> tied_levels(np.array([[0.5, 1, 0, 0], [0.1, 0, 0, 1], [0.7, 0, 1, 0]])).tolist()
+    [0, 1, 1, 1]
+    """
+    X = _sample(X, seed)
+    n, d = X.shape
+    highs = np.zeros(d + 1, dtype=np.int64)  # rows that have the higher value, up to each column
+    shared = np.full(d, -1)  # up to each column, the last one that has such a row in common with one after it
+    seen_in = np.full(n, -1)
+    for column, high in enumerate(_highs(X)):
+        shared[column] = column if high is None else seen_in[high].max()
+        highs[column + 1] = 0 if high is None else len(high)
+        if high is not None:
+            seen_in[high] = column
+    highs, shared = highs.cumsum(), np.maximum.accumulate(shared)
+    last = np.searchsorted(highs, highs[:-1] + n) - 1
+    tied, first = np.arange(d), 0
+    while first < d:
+        end = int(last[first])
+        is_category = end < d and highs[end + 1] == highs[first] + n and shared[end] < first < end
+        tied[first : end + 1] = first if is_category else tied[first : end + 1]
+        first = end + 1 if is_category else first + 1
+    return tied if (tied != np.arange(d)).any() else None
+
+
+def _highs(X: Points) -> Iterator[Array | None]:
+    """For every column the rows with the higher of its two values; None if it has not just two."""
+    columns = X.tocsc() if is_sparse(X) else X
+    for part in range(0, X.shape[1], COLUMNS_AT_ONCE):
+        values = columns[:, part : part + COLUMNS_AT_ONCE]
+        values = values.toarray() if is_sparse(X) else values
+        high = values == values.max(axis=0)
+        two_values = (high != (values == values.min(axis=0))).all(axis=0)
+        yield from (np.flatnonzero(rows) if two else None for rows, two in zip(high.T, two_values, strict=True))
 
 
 def _of_columns(sample: Points) -> list[Basis]:

@@ -44,6 +44,11 @@ def test_each_feature_has_a_bandwidth_of_its_own():
     assert len(set(draws().candidate(0).a)) == 5
 
 
+def test_tied_features_have_one_bandwidth_and_the_others_those_they_would_have():
+    tied, free = draws(spaces=(Space(5, 3.0, np.array([0, 1, 1, 1, 4])),)).candidate(0).a, draws().candidate(0).a
+    np.testing.assert_array_equal(tied, free[[0, 1, 1, 1, 4]])
+
+
 def test_ranges_of_one_value_are_allowed():
     candidate = draws(k_range=(6, 6), bandwidth_range=(2.0, 2.0)).candidate(3)
     assert candidate.k == 6

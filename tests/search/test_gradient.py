@@ -134,6 +134,34 @@ def test_with_as_many_weights_as_labels_a_run_is_cut_short(labels, steps):
     assert candidate.converged == (steps == MOST_STEPS)
 
 
+TIED = (np.array([0, 1, 1, 1]),)
+
+
+def test_tied_weights_go_where_one_weight_for_all_of_them_would():
+    a, gradient = np.array([4.0, 2.0, 2.0, 2.0]), np.array([1.0, 3.0, -1.0, 4.0])
+    candidate = Candidate(0, k=5, a=a, dg_da=gradient)
+    other = Candidate(1, k=5, a=2 * a, dg_da=-gradient)
+    Descent(Yardstick(0.0, 1.0), tied=TIED).move([candidate, other])
+    # dg/dt of the one weight t is the sum of the three, and moves each of them by its third
+    np.testing.assert_allclose(candidate.a, NEVER_ENOUGH.step(a, np.array([1.0, 2.0, 2.0, 2.0])))
+    np.testing.assert_allclose(other.a, NEVER_ENOUGH.step(2 * a, -np.array([1.0, 2.0, 2.0, 2.0])))
+
+
+def test_in_a_basis_without_ties_every_weight_goes_its_own_way():
+    gradient = np.array([1.0, 3.0, -1.0, 4.0])
+    candidate = Candidate(0, k=5, a=np.ones(4), basis=1, dg_da=gradient)
+    replace(NEVER_ENOUGH, tied=(*TIED, None)).move([candidate])
+    np.testing.assert_array_equal(candidate.a, NEVER_ENOUGH.step(np.ones(4), gradient))
+
+
+@pytest.mark.parametrize(("labels", "steps"), [(3, 20), (2, MOST_STEPS)])
+def test_tied_weights_count_as_one(labels, steps):
+    engine = Scripted(lambda k: 15.0)
+    descent = replace(NEVER_ENOUGH, labels=labels, tied=TIED)
+    (candidate,) = run(engine, [newborn(a=(1.0, 2.0, 2.0, 2.0))], Stint(steps=20), descent)
+    assert candidate.steps == steps
+
+
 def test_a_converged_candidate_stays_where_it_is_when_resumed():
     descent = Descent(Yardstick(perfect=0.0, chance=20.0))
     (candidate,) = run(Bowl(), [newborn(a=(1.5, 1.5))], Stint(steps=3), descent)

@@ -103,6 +103,8 @@ class Space:
 
     features: int
     mean_distance: float
+    tied: Array | None = None
+    """For every coordinate the one whose weight it has, if not all have their own (`pglearn.basis.tied_levels`)."""
 
 
 @dataclass(frozen=True)
@@ -124,4 +126,5 @@ class Draws:
         rng = np.random.default_rng([self.seed, id])
         k = int(rng.integers(self.k_range[0], self.k_range[1], endpoint=True))
         bandwidth = rng.uniform(*self.bandwidth_range, space.features) * space.mean_distance
+        bandwidth = bandwidth if space.tied is None else bandwidth[space.tied]
         return Candidate(id, k, bandwidth**-2, basis, born)
