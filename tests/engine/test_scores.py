@@ -11,10 +11,12 @@ from scipy import sparse
 from tests.memory import MEASURING, needs_linux
 from tests.problems import partly_labelled, points
 
+from pglearn.engine import CPUEngine
 from pglearn.engine.scores import _by_fold
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
-from pglearn.propagation import LGC
+from pglearn.propagation import LGC, Solution
+from pglearn.propagation.lgc import LGCSystem
 
 N, MU = 60, 0.9
 
@@ -79,3 +81,18 @@ def test_leave_one_out_of_ten_thousand_labels_takes_no_array_of_rows_by_labels()
     command = [sys.executable, "-c", MEASURING + MANY_LABELS]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert float(run.stdout) < 300
+
+
+@pytest.mark.parametrize(
+    ("first", "finest", "is_solved"), [(9e-13, 5e-13, True), (9e-13, 2e-12, False), (2e-12, 1e-12, False)]
+)
+def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, first, finest, is_solved):
+    """Rounding may leave more than the finest tolerance, and nobody is to be warned of that."""
+    problem = Problem.of(np.zeros((4, 1)), [0, 1, 0, -1])
+    solved = iter(
+        [Solution(np.eye(4)[:, :2], 9, first, first <= 1e-12, 1.0), Solution(np.eye(4)[:, :2], 99, finest, False)]
+    )
+    monkeypatch.setattr(LGCSystem, "solve", lambda *_: next(solved))
+    graph = weighted_graph(np.arange(4.0)[:, None], np.ones(1), 2)
+    found = CPUEngine().propagate(problem, graph)
+    assert (found.iterations, found.converged) == (99, is_solved)

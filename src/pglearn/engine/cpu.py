@@ -52,7 +52,10 @@ class CPUEngine:
         solution = system.solve(B)
         if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / system.precision):
             finer = system.finer()
-            return solution if finer is None else finer.solve(B)
+            if finer is not None:  # which is asked for all that rounding allows, and need not reach that
+                finest = finer.solve(B)
+                reached = finest.converged or (solution.converged and finest.residual <= solution.residual)
+                return replace(finest, converged=reached)
         return solution
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
