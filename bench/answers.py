@@ -7,8 +7,8 @@
     python bench/answers.py --quick                            # small made-up data
 
 One default fit per split. Its members then answer alone, in each basis, together with weights of several widths τ,
-after hearing each other and a regression that counts more or less, and with class shares, which is the default. The
-second table is the expected calibration error of the default (15 bins).
+after hearing each other, with regressions beside them that count more or less, and with class shares, which is the
+default. The second table is the expected calibration error of the default (15 bins).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
 from pglearn.estimators.members import TAU, Member, averaged
-from pglearn.estimators.opinion import learned_distances, opinion_beside
+from pglearn.estimators.opinion import learned_distances, regressions, said_by
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -100,20 +100,26 @@ def variations(model: PGLearnClassifier, draw: Draw) -> dict[str, np.ndarray]:
         )[0]
     found["all, after hearing each other"] = replace(answer, beside=None).opinion[0]
     for times in (0.5, 1, 2):
-        found[f"and a regression, × {times:g}"] = with_regression(answer, min(times * model.regression_weight_, 1.0))
-    found["a regression alone"] = with_regression(answer, 1.0, np.eye(len(answer.classes))[draw.y[draw.shown]])
+        found[f"and regressions, × {times:g}"] = with_regressions(answer, min(times * model.regression_weight_, 1.0))
+    found["all regressions, equal weights"] = mean_of_regressions(
+        answer, np.eye(len(answer.classes))[draw.y[draw.shown]]
+    )
     found["with class shares: the default"] = model.label_distributions_
     return found
 
 
-def with_regression(answer: Answer, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
-    """The answer before class shares, the regression counting so much; with `Y`, whether it is heard or not."""
-    if Y is None:
-        beside = answer.beside
-    else:
-        members = [(member.basis, member.a, member.weight) for member in answer.members]
-        beside = opinion_beside(answer.X, answer.bases, Y, np.inf, learned_distances(answer.bases, members))
-    return replace(answer, beside=None if beside is None else replace(beside, weight=weight)).opinion[0]
+def with_regressions(answer: Answer, weight: float) -> np.ndarray:
+    """The answer before class shares, regressions counting so much, if any are heard."""
+    beside = None if answer.beside is None else replace(answer.beside, weight=weight)
+    return replace(answer, beside=beside).opinion[0]
+
+
+def mean_of_regressions(answer: Answer, Y: np.ndarray) -> np.ndarray:
+    """Whether they are heard or not; of none, as with very many classes, the class shares."""
+    learned = learned_distances(answer.bases, [(member.basis, member.a, member.weight) for member in answer.members])
+    found = regressions(answer.X, answer.bases, answer.labelled, Y, learned).values()
+    said = [said_by(regression, answer.X, answer.bases) for regression, _ in found]
+    return np.mean(said, axis=0) if said else mean_of(answer, [])
 
 
 def before_hearing(answer: Answer, problem: Problem, model: PGLearnClassifier) -> list[Member]:

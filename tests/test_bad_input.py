@@ -136,7 +136,7 @@ def test_nan_in_new_rows():
         ({"basis": "ica"}, "basis='ica' is not known: choose one of 'both', 'raw', 'pca'."),
         ({"basis": None}, "basis=None is not known"),
         ({"class_prior": "uniform"}, "class_prior='uniform' is not known: choose 'auto', 'labels', None, or give"),
-        ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False."),
+        ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', 'tails', True or False."),
         ({"alpha": 1.0}, "alpha=1.0 is not between 0 and 1"),
         ({"alpha": 0}, "alpha=0 is not between 0 and 1"),
         ({"alpha": float("nan")}, "alpha=nan is not between 0 and 1"),
@@ -489,6 +489,15 @@ def test_a_model_that_lacks_an_array(tmp_path):
     fit().save(path)
     altered(path, F=None)
     with pytest.raises(ModelFileError, match="fit again"):
+        PGLearnClassifier.load(path)
+
+
+@pytest.mark.parametrize("damaged", [{"basis_shapes": np.zeros((1, 2))}, {"parameters": np.array('{"budget": ')}])
+def test_a_model_whose_parts_do_not_fit_together(tmp_path, damaged):
+    path = tmp_path / "model.npz"
+    fit().save(path)
+    altered(path, **damaged)
+    with pytest.raises(ModelFileError, match="copy it again or fit again"):
         PGLearnClassifier.load(path)
 
 

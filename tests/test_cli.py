@@ -94,7 +94,7 @@ def test_a_given_label_stays_even_where_the_graph_disagrees(tmp_path, out, capsy
 
 
 def test_a_given_label_that_is_likelier_than_any_other_is_not_doubted(tmp_path, out, capsys):
-    X, kinds = points(120, 3, seed=4), np.arange(120) % 3
+    X, kinds = points(120, 3, seed=6), np.arange(120) % 3
     frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(np.arange(120) < 30, kinds.astype(str), None))
     frame.to_csv(tmp_path / "t.csv", index=False)
     fit(tmp_path / "t.csv", out)
@@ -110,7 +110,7 @@ def test_a_given_label_that_is_likelier_than_any_other_is_not_doubted(tmp_path, 
 def test_feature_weights_have_a_row_per_column_and_shares_that_sum_to_one(csv, out):
     fit(csv, out)
     weights = pd.read_csv(out / "feature_weights.csv")
-    assert list(weights) == ["column", "weight", "share"]
+    assert list(weights) == ["column", "weight", "share", "logarithm"]
     assert sorted(weights["column"]) == ["height", "width"]
     assert weights["share"].sum() == pytest.approx(1)
     assert weights["share"].is_monotonic_decreasing
@@ -131,8 +131,9 @@ def test_the_events_tell_the_whole_search(csv, out):
     events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
     assert events[0]["event"] == "search_started"
     assert (events[0]["points"], events[0]["labelled"]) == (40, 12)
-    assert events[-1]["event"] == "search_ended"
-    assert events[-1]["reason"] == "finished"
+    (ended,) = (event for event in events if event["event"] == "search_ended")
+    assert ended["reason"] == "finished"
+    assert [event["number"] for event in events] == list(range(len(events)))
     assert events[0]["configurations"] == Schedule(2, 2, 2).configurations == 3
 
 
@@ -241,6 +242,22 @@ def test_a_mixed_table_is_encoded_and_weights_are_per_original_column(tmp_path, 
     assert np.isfinite(weights["weight"]).all()
     assert "take the median of their column: 'with gaps' (2)." in " ".join(capsys.readouterr().out.split())
     assert len(pd.read_csv(out / "predictions.csv")) == 40
+
+
+def test_the_weight_of_a_logarithm_has_no_unit_and_its_share_is_that_of_the_distances(tmp_path, out):
+    frame, _ = mixed()
+    income = np.exp(np.random.default_rng(0).normal(size=40))
+    weights = []
+    for unit in (1.0, 1000.0):
+        frame.assign(income=unit * income).to_csv(tmp_path / "t.csv", index=False)
+        fit(tmp_path / "t.csv", out)
+        weights.append(pd.read_csv(out / "feature_weights.csv").set_index("column"))
+    assert weights[0]["logarithm"].to_dict() == {name: name == "income" for name in weights[0].index}
+    assert weights[1].loc["income", "weight"] == pytest.approx(weights[0].loc["income", "weight"], rel=1e-6)
+    model = TableModel.load(out / "model.npz").classifier
+    column = list(TableModel.load(out / "model.npz").encoder.feature_names_out_).index("income")
+    parts = model._answer.weights_after_scaling * model._answer.X.var(axis=0)
+    assert weights[1].loc["income", "share"] == pytest.approx(parts[column] / parts.sum())
 
 
 def test_a_mixed_table_gives_the_same_labels_when_predicted(tmp_path, out, capsys):

@@ -171,7 +171,7 @@ def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     """
     if is_sparse(X):
         return _sparse_linear_basis(X, labelled, Y)
-    if not _varied(X[labelled]).any():
+    if not vary(X[labelled]).any():
         return None
     columns = standardising(X)
     rows = X[labelled].astype(np.float64, copy=False) * columns
@@ -185,7 +185,7 @@ def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
 def standardising(X: Array) -> Array:
     """What to multiply features with so that they have a standard deviation of one; 0 for those that are constant."""
     spread = X.std(axis=0, dtype=np.float64)
-    return np.where(_varied(X), 1 / np.where(spread > 0, spread, 1), 0)
+    return np.where(vary(X), 1 / np.where(spread > 0, spread, 1), 0)
 
 
 def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
@@ -231,7 +231,7 @@ def shared_variance(X: Points) -> Array | None:
 def _standardised(X: Points) -> tuple[Array, Points]:
     """Positions of the columns that are not constant, and these columns with a standard deviation of one."""
     if not is_sparse(X):
-        varied = np.flatnonzero(_varied(X))
+        varied = np.flatnonzero(vary(X))
         return varied, X[:, varied] / X.std(axis=0)[varied]
     used, X = _columns_in_use(X, np.ones(X.shape[1]))
     spread = np.sqrt(np.maximum((X * X).mean(axis=0) - X.mean(axis=0) ** 2, 0))
@@ -239,7 +239,7 @@ def _standardised(X: Points) -> tuple[Array, Points]:
     return used[varied], times_columns(X[:, varied], 1 / spread[varied])
 
 
-def _varied(X: Array) -> Array:
+def vary(X: Array) -> Array:
     """Columns that are not constant but for rounding."""
     return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
 

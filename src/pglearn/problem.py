@@ -83,6 +83,21 @@ class Problem:
             others=(),
         )
 
+    def without(self, positions: Array) -> Problem:
+        """The problem without some of its labels (positions among them), whose points stay as unlabelled ones.
+
+        A class that is left with a single label is not scored.
+        """
+        kept = np.setdiff1d(np.arange(len(self.codes)), positions)
+        codes = self.codes[kept]
+        return replace(
+            self,
+            labelled=self.labelled[kept],
+            codes=codes,
+            fold=self.fold[kept],
+            scored=self.scored[kept] & (np.bincount(codes, minlength=self.n_classes)[codes] > 1),
+        )
+
     @cached_property
     def centre(self) -> Array:
         return column_medians(self.X)
@@ -265,12 +280,12 @@ def _holdout(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Ar
             f"Class {lonely} has a single labelled row, and validation='holdout' hides half of the labels of every "
             "class: label one more row of it, or use validation='loo'."
         )
-    fold = _dealt(codes, 2, rng)
+    fold = dealt_by_class(codes, 2, rng)
     return fold, fold == 1
 
 
 def _kfold(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    fold = _dealt(codes, min(KFOLDS, len(codes)), rng)
+    fold = dealt_by_class(codes, min(KFOLDS, len(codes)), rng)
     return fold, np.bincount(codes)[codes] > 1
 
 
@@ -282,7 +297,7 @@ def _loo(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array,
     return np.arange(len(codes)), scored
 
 
-def _dealt(codes: Array, n_folds: int, rng: np.random.Generator) -> Array:
+def dealt_by_class(codes: Array, n_folds: int, rng: np.random.Generator) -> Array:
     """Folds dealt like cards, class after class: two labels of a class never share a fold if they need not."""
     fold = np.empty(len(codes), dtype=np.int64)
     fold[_by_class(np.arange(len(codes)), codes, rng)] = np.arange(len(codes)) % n_folds

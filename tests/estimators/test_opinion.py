@@ -1,311 +1,174 @@
-"""Regressions are heard where the graphs are in doubt, honestly, and nowhere else."""
+"""Regressions beside the graphs: which there are, how much each counts, and that what is heard is kept."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import softmax
 
-from pglearn import PGLearnClassifier
 from pglearn.basis import Basis, linear_basis, standardising
 from pglearn.estimators import opinion
-from pglearn.estimators.opinion import Line, _fitted, learned_distances, opinion_beside
-from pglearn.ridge import KernelRidge, LinearRidge
+from pglearn.estimators.members import sharpened
+from pglearn.estimators.opinion import (
+    GRAPHS,
+    Line,
+    Opinion,
+    Voice,
+    fitted_power,
+    learned_distances,
+    nats,
+    opinion_of,
+    regressions,
+    said_by,
+    weights_by,
+)
+from pglearn.logistic import Kernels, Lines
+from pglearn.sparse import sparse_rows
 
 
 def overlapping(n=300, d=20, seed=0):
-    """Two classes that every column tells apart a little, thirty labels of each."""
+    """Two classes that every column tells apart a little; the first sixty rows are labelled."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
-    X = rng.normal(size=(n, d)) + np.where(y, 0.35, -0.35)[:, None]
-    return X, y, np.where(np.arange(n) < 60, y, -1)
+    return rng.normal(size=(n, d)) + np.where(y, 0.35, -0.35)[:, None], y
 
 
-def opinion_of(X, shown, doubt, learned=()):
-    labelled = np.flatnonzero(shown >= 0)
-    Y = np.eye(shown.max() + 1)[shown[labelled]]
-    basis = linear_basis(X, labelled, Y)
-    return basis, opinion_beside(X, [basis], Y, doubt, learned)
+LABELLED = np.arange(60)
 
 
-def share_of_the_line(X, shown):
-    labelled = np.flatnonzero(shown >= 0)
-    Y = np.eye(2)[shown[labelled]]
-    basis = linear_basis(X, labelled, Y)
-    return _fitted(basis.own[1] - basis.of(X[labelled]).mean(axis=0), Y)[1]
+def fitted(X, y, learned=None, bases=()):
+    return regressions(X, bases, LABELLED, np.eye(y.max() + 1)[y[LABELLED]], learned)
 
 
-@pytest.fixture
-def no_kernels(monkeypatch):
-    monkeypatch.setattr(opinion, "MOST_LABELS", 0)
+# Which there are
 
 
-def test_it_counts_as_much_as_the_graphs_are_in_doubt_and_more_if_it_is_not(no_kernels):
-    X, _, shown = overlapping()
-    share = share_of_the_line(X, shown)
-    for doubt in (share, 0.9, 0.999):
-        assert opinion_of(X, shown, doubt)[1].weight == pytest.approx(doubt ** ((1 + share / doubt) / 2))
-    assert opinion_of(X, shown, 1.7)[1].weight == 1
+def test_lines_kernels_and_a_discriminant_at_the_distances_of_the_table():
+    found = fitted(*overlapping())
+    kinds = {name: type(regression) for name, (regression, _) in found.items()}
+    assert kinds == {"lines, the table": Lines, "kernels, the table": Kernels, "discriminant": Lines}
 
 
-def test_it_counts_less_the_further_it_is_behind_the_graphs(no_kernels):
-    X, _, shown = overlapping()
-    share = share_of_the_line(X, shown)
-    behind = [opinion_of(X, shown, share / times)[1].weight for times in (1.0, 1.2, 2.0)]
-    assert behind == pytest.approx([share, share / 1.2 * np.exp(-1), share / 2 * np.exp(-5)])
-    assert opinion_of(X, shown, share / 3)[1] is None
-    assert opinion_of(X, shown, 0.0)[1] is None
+def test_lines_and_kernels_at_every_learned_distance():
+    X, y = overlapping()
+    columns = np.arange(20.0)
+    found = fitted(X, y, {"learned": columns})
+    assert set(found) == {*fitted(X, y), "lines, learned", "kernels, learned"}
+    np.testing.assert_array_equal(found["kernels, learned"][0].columns, columns)
+    np.testing.assert_array_equal(found["kernels, the table"][0].columns, standardising(X))
 
 
-def test_it_is_not_heard_where_it_does_no_better_than_chance():
-    X, _, shown = overlapping()
-    assert opinion_of(np.random.default_rng(1).normal(size=X.shape), shown, 0.9)[1] is None
-
-
-def test_on_noise_its_loss_is_that_of_chance():
-    shares = []
-    for seed in range(40):
-        X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
-        basis = linear_basis(X, np.arange(40), Y)
-        shares.append(_fitted(basis.own[1] - basis.of(X[:40]).mean(axis=0), Y)[1])
-    assert 0.97 < np.mean(shares) < 1.1
-
-
-def test_probabilities_are_shares_times_the_exponential_of_coordinates(no_kernels):
-    X, _, shown = overlapping()
-    basis, linear = opinion_of(X, shown, 1.0)
-    coordinates = basis.of(X)
-    said = linear.mixed(np.full((5, 2), 0.5), X[100:105], [basis])
-    (voice,) = linear.voices
-    assert voice.weight == 1
-    numbers = coordinates[100:105] - coordinates[shown >= 0].mean(axis=0)
-    np.testing.assert_allclose(said, softmax(voice.slope * numbers + np.log(0.5), axis=1))
-
-
-def test_where_a_table_lies_makes_no_difference():
-    X, _, shown = overlapping()
-    ages = X + 40  # far from 0, in units of their spread
-    said = [
-        heard.mixed(np.full((300, 2), 0.5), points, [basis])
-        for points, (basis, heard) in ((X, opinion_of(X, shown, 0.9)), (ages, opinion_of(ages, shown, 0.9)))
-    ]
-    np.testing.assert_allclose(said[0], said[1], rtol=1e-6)
-
-
-def test_regressions_count_by_how_likely_the_labels_are_less_what_was_chosen_by_them():
-    X, _, shown = overlapping()
-    labelled = np.flatnonzero(shown >= 0)
-    Y = np.eye(2)[shown[labelled]]
-    basis, both = opinion_of(X, shown, 1.0, [3 * standardising(X)])
-    of_linear, of_table, of_learned_line, of_learned = both.voices
-    assert of_linear.regression.basis == 0
-    # Distances that are three times as long are the same distances: what differs is what they are charged.
-    charged = np.exp(opinion.WORTH * opinion.CHARGE)
-    assert of_table.weight / of_learned.weight == pytest.approx(charged)
-    assert of_linear.weight / of_learned_line.weight == pytest.approx(charged)
-    assert of_linear.slope == pytest.approx(of_learned_line.slope, rel=1e-3)
-    X_new = X[100:105]
-    np.testing.assert_allclose(of_linear.of(X_new, [basis]), of_learned_line.of(X_new, [basis]), rtol=1e-3)
-    _, share = _fitted(basis.own[1] - of_linear.regression.middle, Y)
-    kernel = of_table.regression
-    _, of_kernel = _fitted(KernelRidge.fitted(kernel.columns, kernel.rows, Y, kernel.gamma)[1], Y)
-    nats = len(Y) * np.log(2) * (of_kernel - share) + opinion.CHARGE
-    assert of_linear.weight / of_table.weight == pytest.approx(np.exp(opinion.WORTH * nats))
-    said = sum(voice.weight * softmax(voice.of(X_new, [basis]) + np.log(0.5), axis=1) for voice in both.voices)
-    np.testing.assert_allclose(both.mixed(np.full((5, 2), 0.5), X_new, [basis]), said)
-
-
-@pytest.fixture(scope="module")
-def model():
-    X, _, shown = overlapping()
-    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
-
-
-def test_it_helps_where_every_column_says_a_little(model):
-    X, y, shown = overlapping()
-    hidden = shown < 0
-    assert model.regression_weight_ > 0.2
-    alone = PGLearnClassifier(budget=4, random_state=0, basis="raw").fit(X, shown)
-    assert alone.regression_weight_ == 0
-    assert (model.transduction_ == y)[hidden].mean() > (alone.transduction_ == y)[hidden].mean() + 0.03
-
-
-def test_it_says_nothing_of_rows_whose_label_is_given(model):
-    answer = model._answer
-    means = np.tensordot([m.weight for m in answer.members], [m.F[answer.labelled] for m in answer.members], 1)
-    np.testing.assert_allclose(answer.opinion[0][answer.labelled], means / means.sum(axis=1, keepdims=True))
-
-
-def test_it_is_kept_in_the_file(model, tmp_path):
-    X, _, _ = overlapping(seed=1)
-    model.save(tmp_path / "model.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
-    assert loaded.regression_weight_ == model.regression_weight_
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-
-
-def test_the_best_alone_is_alone():
-    X, _, shown = overlapping()
-    assert PGLearnClassifier(budget=2, selection="best", random_state=0).fit(X, shown).regression_weight_ == 0
-
-
-# On kernels
-
-
-def around(n=300, d=8, seed=0):
-    """One class lies around the other, in so many dimensions that near rows are often of different classes."""
-    X = np.random.default_rng(seed).normal(size=(n, d))
-    squares = (X**2).sum(axis=1)
-    y = (squares > np.median(squares)).astype(int)
-    return X, y, np.where(np.arange(n) < 80, y, -1)
-
-
-@pytest.fixture(scope="module")
-def bent():
-    X, _, shown = around()
-    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
-
-
-def test_kernels_are_heard_where_one_class_lies_around_the_other(bent):
-    _, y, shown = around()
-    hidden = shown < 0
-    assert bent.regression_ == "kernel"
-    assert bent.regression_weight_ > 0.5
-    graphs = replace(bent._answer, beside=None).distributions.argmax(axis=1)
-    assert (bent.transduction_ == y)[hidden].mean() > (graphs == y)[hidden].mean() + 0.1
-    X_new, y_new, _ = around(seed=1)
-    assert bent.score(X_new, y_new) > 0.75
-
-
-def test_a_line_counts_most_where_it_does_as_well():
-    lines = []
-    for seed in range(10):
-        X, _, shown = overlapping(seed=seed)
-        voices = opinion_of(X, shown, 0.9)[1].voices
-        lines.append(sum(voice.weight for voice in voices if isinstance(voice.regression, Line)))
-    assert np.mean(lines) > 0.6
-
-
-def test_a_regression_on_kernels_is_kept_in_the_file(bent, tmp_path):
-    X, _, _ = around(seed=1)
-    bent.save(tmp_path / "model.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
-    assert (loaded.regression_, loaded.regression_weight_) == ("kernel", bent.regression_weight_)
-    np.testing.assert_array_equal(loaded.predict_proba(X), bent.predict_proba(X))
-
-
-def test_kernels_are_left_alone_where_labels_are_many(monkeypatch):
-    X, _, shown = around()
-    monkeypatch.setattr(opinion, "MOST_LABELS", 50)
-    linear = opinion_of(X, shown, 0.9)[1]
-    assert linear is None or linear.kind == "linear"
-
-
-def test_on_noise_the_best_of_the_kernels_is_not_far_from_chance():
-    shares = []
-    for seed in range(20):
-        X, Y = np.random.default_rng(seed).normal(size=(200, 15)), np.eye(2)[np.arange(40) % 2]
-        shares.append(min(one.share for one in opinion._at_distances(X, np.arange(40), Y, (), far=np.inf)))
-    assert np.mean(shares) > 1
-
-
-def shells(n=400, d=4, seed=0):
-    """Three classes around each other."""
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(n, d)), np.arange(n) % 3
-    X *= ((1.0 + 0.8 * y + 0.1 * rng.normal(size=n)) / np.linalg.norm(X, axis=1))[:, None]
-    return X, y, np.where(np.arange(n) < 60, y, -1)
-
-
-def test_pairs_of_classes_are_heard_where_three_lie_around_each_other(tmp_path):
-    X, _, shown = shells()
-    model = PGLearnClassifier(budget=2, n_candidates=5, random_state=0).fit(X, shown)
-    assert model.regression_ == "kernel"
-    assert any(len(voice.regression.pairs) == 3 for voice in model._answer.beside.voices)
-    X_new, y_new, _ = shells(seed=1)
-    assert model.score(X_new, y_new) > 0.75
-    model.save(tmp_path / "model.npz")
-    np.testing.assert_array_equal(
-        PGLearnClassifier.load(tmp_path / "model.npz").predict_proba(X_new), model.predict_proba(X_new)
-    )
-
-
-def test_pairs_are_not_looked_at_where_the_graphs_are_far_ahead(monkeypatch):
-    X, _, shown = shells()
-
-    def looked_at(*_):
-        raise AssertionError("pairs were looked at")
-
-    monkeypatch.setattr(KernelRidge, "fitted_to_pairs", looked_at)
-    with pytest.raises(AssertionError, match="looked at"):
-        opinion_of(X, shown, 0.9)
-    assert opinion_of(X, shown, 0.05)[1] is None
-
-
-# At distances that were learned
-
-
-def same_sign(n=300, noise=8, seed=0):
-    """Whether two columns have the same sign, beside others that say nothing."""
-    X = np.random.default_rng(seed).normal(size=(n, 2 + noise))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    return X, y, np.where(np.arange(n) < 80, y, -1)
-
-
-def test_kernels_at_learned_distances_see_through_noise():
-    X, y, shown = same_sign()
-    columns = np.array([1.0, 1.0] + [0.1] * 8)
-    basis, learned = opinion_of(X, shown, 1.0, [columns])
-    _, plain = opinion_of(X, shown, 1.0)
-    right = [
-        0.5 if heard is None else (heard.mixed(np.full((220, 2), 0.5), X[80:], [basis]).argmax(axis=1) == y[80:]).mean()
-        for heard in (plain, learned)
-    ]
-    assert right[1] > right[0] + 0.1
-    most = max(learned.voices, key=lambda voice: voice.weight)
-    np.testing.assert_array_equal(most.regression.columns, columns)
-
-
-def few_columns_matter(n=300, noise=40, seed=0):
-    """Two columns that say something, together, beside many that say nothing."""
-    X = np.random.default_rng(seed).normal(size=(n, 2 + noise))
+def test_learned_distances_see_through_noise():
+    X = np.random.default_rng(0).normal(size=(300, 42))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    return X, y, np.where(np.arange(n) < 40, y, -1)
+    found = fitted(X, y, {"learned": np.array([1.0, 1.0] + [0.1] * 40)})
+    for kind in ("lines", "kernels"):
+        right = [
+            (said_by(found[f"{kind}, {where}"][0], X[60:], []).argmax(axis=1) == y[60:]).mean()
+            for where in ("the table", "learned")
+        ]
+        assert right[1] > right[0] + 0.1
 
 
-def test_a_line_at_learned_distances_sees_through_noise():
-    X, y, shown = few_columns_matter()
-    basis, heard = opinion_of(X, shown, 1.0, [np.array([1.0, 1.0] + [0.1] * 40)])
-    learned = [voice for voice in heard.voices if isinstance(voice.regression, LinearRidge)]
-    lines = [voice for voice in heard.voices if isinstance(voice.regression, Line)]
-    right = [(voice.of(X[40:], [basis]).argmax(axis=1) == y[40:]).mean() for voice in (*lines, *learned)]
-    assert len(right) == 2
-    assert right[1] > right[0] + 0.1
-    assert learned[0].weight > lines[0].weight
+def test_distances_at_which_all_labelled_rows_are_the_same_say_nothing():
+    X, y = overlapping()
+    assert set(fitted(X, y, {"learned": np.zeros(20)})) == set(fitted(X, y))
 
 
-def test_a_line_at_learned_distances_is_kept_in_the_file(model, tmp_path):
-    assert any(isinstance(voice.regression, LinearRidge) for voice in model._answer.beside.voices)
-    model.save(tmp_path / "model.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "model.npz")._answer
-    X = np.random.default_rng(1).normal(size=(9, model.n_features_in_))
-    for voice, kept in zip(model._answer.beside.voices, loaded.beside.voices, strict=True):
-        np.testing.assert_array_equal(kept.of(X, loaded.bases), voice.of(X, model._answer.bases))
+def test_the_unit_of_a_column_makes_no_difference():
+    X, y = overlapping()
+    units = np.logspace(-3, 3, 20)
+    for (one, _), (other, _) in zip(fitted(X, y).values(), fitted(X * units, y).values(), strict=True):
+        np.testing.assert_allclose(said_by(one, X, []), said_by(other, X * units, []), atol=1e-6)
+
+
+def test_float32_stays_accurate():
+    X, y = overlapping()
+    for (one, _), (other, _) in zip(fitted(X, y).values(), fitted(X.astype(np.float32), y).values(), strict=True):
+        np.testing.assert_allclose(said_by(one, X, []), said_by(other, X.astype(np.float32), []), atol=1e-4)
+
+
+def test_there_are_none_for_very_many_classes(monkeypatch):
+    monkeypatch.setattr(opinion, "MOST_CLASSES", 1)
+    assert fitted(*overlapping()) == {}
+
+
+def test_no_discriminant_where_every_class_has_a_single_label():
+    X, _ = overlapping()
+    found = regressions(X, [], np.arange(3), np.eye(3))
+    assert set(found) == {"lines, the table", "kernels, the table"}
+
+
+def test_a_sparse_table_has_the_line_of_its_linear_basis():
+    X, y = overlapping()
+    X = np.where(np.abs(X) > 0.8, X, 0)
+    table, Y = sparse_rows(X), np.eye(2)[y[LABELLED]]
+    basis = linear_basis(table, LABELLED, Y)
+    ((name, (line, loss)),) = fitted(table, y, {"learned": np.ones(20)}, [Basis("raw", np.ones(20)), basis]).items()
+    assert (name, line.basis) == ("line", 1)
+    numbers = basis.of(table)
+    expected = softmax(line.slope * (numbers - numbers[LABELLED].mean(axis=0)) + np.log([0.5, 0.5]), axis=1)
+    np.testing.assert_allclose(said_by(line, table, [Basis("raw", np.ones(20)), basis]), expected)
+    assert loss < 60 * np.log(2)
+    assert fitted(table, y, None, [Basis("raw", np.ones(20))]) == {}
 
 
 def test_learned_distances_are_of_those_that_weight_columns_as_they_are_and_of_all():
     bases = [Basis("raw", np.array([1.0, 1.0])), Basis("shared", np.array([1.0, 0.5]))]
     members = [(0, np.array([4.0, 0.0]), 0.5), (1, np.array([2.0, 8.0]), 0.5)]
-    of_raw, of_all = learned_distances(bases, members)
-    np.testing.assert_allclose(of_raw, np.sqrt([2.0, 0.0]))
-    np.testing.assert_allclose(of_all, np.sqrt([3.0, 1.0]))
-    (only,) = learned_distances(bases, members[1:])
-    np.testing.assert_allclose(only, np.sqrt([1.0, 1.0]))
+    found = learned_distances(bases, members)
+    np.testing.assert_allclose(found["learned in given features"], np.sqrt([2.0, 0.0]))
+    np.testing.assert_allclose(found["learned in all bases"], np.sqrt([3.0, 1.0]))
+    assert set(learned_distances(bases, members[1:])) == {"learned in all bases"}
 
 
-def test_distances_at_which_all_rows_are_the_same_say_nothing():
-    X, _, shown = overlapping()
-    expected = [voice.weight for voice in opinion_of(X, shown, 0.9)[1].voices]
-    assert [voice.weight for voice in opinion_of(X, shown, 0.9, [np.zeros(20)])[1].voices] == expected
+# How much each counts
+
+
+def test_the_loss_is_that_of_hidden_labels_and_no_single_one_costs_more_than_seven_nats():
+    probabilities = np.array([[0.5, 0.5], [0.9, 0.1], [0.0, 1.0]])
+    assert nats(probabilities, np.array([0, 1, 1])) == pytest.approx(-np.log(0.5) - np.log(0.1))
+    assert nats(probabilities[2:], np.array([0])) == pytest.approx(np.log(1000))
+
+
+def test_graphs_count_a_third_and_regressions_equal_parts_of_the_rest_where_all_lose_the_same():
+    assert weights_by({GRAPHS: 3.0, "a": 3.0, "b": 3.0}) == pytest.approx({GRAPHS: 0.35, "a": 0.325, "b": 0.325})
+
+
+def test_a_nat_counts_a_half():
+    weights = weights_by({GRAPHS: 10.0, "a": 8.0, "b": 6.0})
+    assert weights["b"] / weights["a"] == pytest.approx(np.exp(1))
+    assert weights["a"] / weights[GRAPHS] == pytest.approx(np.exp(1) * 0.325 / 0.35)
+    assert sum(weights.values()) == pytest.approx(1)
+
+
+def test_graphs_are_raised_to_the_power_that_makes_labels_most_likely():
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(3), size=2000)
+    codes = (rng.random((2000, 1)) > np.cumsum(sharpened(probabilities, 1.5), axis=1)).sum(axis=1)
+    assert fitted_power(probabilities, codes) == pytest.approx(1.5, abs=0.15)
+    right = np.array([[0.6, 0.4], [0.4, 0.6]])
+    assert fitted_power(right, np.array([0, 1])) == pytest.approx(opinion.MOST_POWER, rel=1e-3)
+    assert fitted_power(right, np.array([0, 0])) < 0.2
+
+
+def test_those_that_count_next_to_nothing_are_not_kept():
+    X, y = overlapping()
+    found = fitted(X, y)
+    heard = opinion_of(found, {GRAPHS: 0.5, "lines, the table": 0.3, "kernels, the table": 0.2, "discriminant": 1e-4})
+    assert [voice.weight for voice in heard.voices] == pytest.approx([0.6, 0.4])
+    assert heard.weight == pytest.approx(0.5, abs=1e-3)
+    assert opinion_of(found, {GRAPHS: 0.9995, **dict.fromkeys(found, 1e-4)}) is None
+
+
+def test_what_is_heard_is_the_mean_of_graphs_and_regressions():
+    X, y = overlapping()
+    (one, _), (other, _), _ = fitted(X, y).values()
+    heard = Opinion([Voice(one, 0.7), Voice(other, 0.3)], 0.4, power=2.0)
+    graphs = np.tile([0.75, 0.25], (300, 1))
+    expected = 0.6 * np.array([0.9, 0.1]) + 0.4 * (0.7 * said_by(one, X, []) + 0.3 * said_by(other, X, []))
+    np.testing.assert_allclose(heard.mixed(graphs, heard.of(X, [])), expected)
+    np.testing.assert_allclose(expected.sum(axis=1), 1)
+    assert heard.kind == "linear"
+    assert Opinion([Voice(one, 0.3), Voice(other, 0.7)], 0.4).kind == "kernel"
+    assert Opinion([Voice(Line(0, np.zeros(2), 1.0, np.zeros(2)), 1.0)], 0.4).kind == "linear"

@@ -91,13 +91,15 @@ def test_the_linear_basis_is_that_of_dense_features_with_a_spread_of_one():
     assert linear_basis(sparse_rows(np.ones((40, 5))), labelled, Y) is None
 
 
-def test_text_is_labelled_better_than_by_a_linear_model(text):
+def test_text_with_few_labels_is_labelled_better_than_by_a_linear_model(text):
     X, y, classes = text
+    y = y.copy()
+    y[np.flatnonzero(y >= 0)[20:]] = -1  # of forty, with which both are right about nearly all rows
     shown, hidden = y >= 0, y < 0
     model = PGLearnClassifier(budget=4, n_candidates=10, random_state=0).fit(X, y)
     linear = LogisticRegression(C=10).fit(X[shown], y[shown])
     accuracy = (model.transduction_ == classes)[hidden].mean()
-    assert accuracy > (linear.predict(X[hidden]) == classes[hidden]).mean()
+    assert accuracy > (linear.predict(X[hidden]) == classes[hidden]).mean() + 0.1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -225,10 +225,13 @@ def test_only_what_is_missing_is_run_after_a_resume(folder, in_the_round, monkey
     assert not done & told
 
 
-def test_a_finished_search_is_not_run_again(folder, uninterrupted, monkeypatch):
+def test_a_finished_search_is_not_run_again(folder, uninterrupted):
     model(folder).fit(*points())
-    monkeypatch.setattr(CPUEngine, "value_and_gradient", lambda *_: pytest.fail("it ran"))
-    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+    heard = []
+    again = model(folder).fit(*points(), listeners=(lambda event: heard.append(event["event"]),))
+    assert_same_fit(again, uninterrupted)
+    assert "search_resumed" in heard
+    assert not {"round_started", "candidate_advanced"} & set(heard), "it ran"
 
 
 @pytest.mark.usefixtures("interruptible")

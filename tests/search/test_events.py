@@ -26,6 +26,7 @@ def schema():
     return {name: {"event", "time", "number", *listed} for name, listed in fields.items()}
 
 
+OF_REHEARSALS = {"rehearsal_started", "rehearsal_part_ended", "rehearsal_ended"}
 OF_LARGE_TABLES = {"answer_started", "member_graph_built", "member_solved", "answer_ended"}
 
 
@@ -56,6 +57,7 @@ def test_the_table_of_events_is_read_in_full():
         "worker_lost",
         "round_ended",
         "search_ended",
+        *OF_REHEARSALS,
         *OF_LARGE_TABLES,
     }
     assert {"version", "candidates", "configurations"} < schema()["search_started"]

@@ -147,6 +147,12 @@ def test_tied_weights_go_where_one_weight_for_all_of_them_would():
     np.testing.assert_allclose(other.a, NEVER_ENOUGH.step(2 * a, -np.array([1.0, 2.0, 2.0, 2.0])))
 
 
+def test_tied_weights_that_pull_against_each_other_have_no_direction():
+    candidate = Candidate(0, k=5, a=np.ones(4), dg_da=np.array([0.0, 1.0, 1.0, -2.0]), loss=9.0)
+    assert replace(NEVER_ENOUGH, tied=TIED).converged(candidate)
+    assert not NEVER_ENOUGH.converged(candidate)
+
+
 def test_in_a_basis_without_ties_every_weight_goes_its_own_way():
     gradient = np.array([1.0, 3.0, -1.0, 4.0])
     candidate = Candidate(0, k=5, a=np.ones(4), basis=1, dg_da=gradient)

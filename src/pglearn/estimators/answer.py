@@ -17,12 +17,12 @@ import numpy as np
 
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
-from pglearn.estimators.members import Member, averaged, shared_out
-from pglearn.estimators.opinion import Line, Opinion, Regression, Voice
+from pglearn.estimators.members import Member, averaged, shared_out, sharpened
+from pglearn.estimators.opinion import Line, Opinion, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
+from pglearn.logistic import Kernels, Lines
 from pglearn.problem import Array, Points, Problem
-from pglearn.ridge import KernelRidge, LinearRidge
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
 
 MOST_POWER = 4.0
@@ -50,6 +50,8 @@ class Answer:
     """What probabilities are raised to before that."""
     beside: Opinion | None = None
     """What is heard beside the members."""
+    said_beside: Array | None = None
+    """What it says of the rows without a label, if that is known already."""
 
     @classmethod
     def of(
@@ -61,11 +63,13 @@ class Answer:
         members: list[Member],
         given: str | Array | None = None,
         beside: Opinion | None = None,
+        said_beside: Array | None = None,
     ) -> Self:
         """The answer of `members`, as it comes; `given` is the estimator's `class_prior`."""
         prior = given if isinstance(given, np.ndarray) else problem.prior
         ones = np.ones(problem.n_classes)
-        return cls(X, scaling, bases, problem.classes, prior, problem.labelled, members, ones, beside=beside)
+        classes, labelled = problem.classes, problem.labelled
+        return cls(X, scaling, bases, classes, prior, labelled, members, ones, beside=beside, said_beside=said_beside)
 
     def shares_to_reach(self, prior: str | Array | None) -> Array | None:
         """Class shares that the estimator's `class_prior` asks for, given what the members say."""
@@ -106,12 +110,11 @@ class Answer:
     def opinion(self) -> tuple[Array, Array]:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
         probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
-        if self.beside is not None:  # which says nothing of a row whose label is given
-            others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
-            for batch in _batches(self.X):
-                if not len(rows := others[batch]):
-                    break
-                probabilities[rows] = self.beside.mixed(probabilities[rows], self.X[rows], self.bases)
+        others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
+        if self.beside is not None and len(others):  # it says nothing of a row whose label is given
+            said = self.said_beside
+            said = heard_beside(self.beside, self.X, self.bases, others) if said is None else said
+            probabilities[others] = self.beside.mixed(probabilities[others], said)
         return probabilities, unreached
 
     def predict(self, X: Points) -> Array:
@@ -129,7 +132,7 @@ class Answer:
         for rows in batches:
             probabilities, unreached = shared_out(result[rows], self.prior)
             if self.beside is not None:
-                probabilities = self.beside.mixed(probabilities, self._scaled(X[rows]), self.bases)
+                probabilities = self.beside.mixed(probabilities, self.beside.of(self._scaled(X[rows]), self.bases))
             result[rows] = self._finished(probabilities, unreached)
         return result
 
@@ -164,8 +167,13 @@ class Answer:
     @property
     def feature_weights(self) -> Array:
         """The mean of the members' weights, in units of the given features."""
+        return self.scaling.weights(self.weights_after_scaling)
+
+    @property
+    def weights_after_scaling(self) -> Array:
+        """The same of the features as they were searched."""
         by_member = [member.weight * self.bases[member.basis].weights(member.a) for member in self.members]
-        return self.scaling.weights(np.sum(by_member, axis=0))
+        return np.asarray(np.sum(by_member, axis=0))
 
     def to_arrays(self) -> dict[str, Array]:
         """All of it, without Python objects."""
@@ -177,6 +185,7 @@ class Answer:
             "centre": self.scaling.centre,
             "spread": self.scaling.spread,
             "of_counts": np.array(self.scaling.of_counts),
+            "tails": np.empty((0, 0)) if self.scaling.tails is None else self.scaling.tails,
             "basis_names": np.array([basis.name for basis in self.bases]),
             "basis_columns": np.array([basis.columns for basis in self.bases]),
             "basis_axes": np.concatenate([rows.ravel() for rows in axes]),
@@ -205,6 +214,10 @@ class Answer:
             return cls._from_arrays(state)
         except KeyError as lacking:
             raise ModelFileError(f"The model lacks {lacking.args[0]}: copy it again or fit again.") from lacking
+        except (ValueError, TypeError, IndexError) as error:
+            raise ModelFileError(
+                f"The model's parts do not fit together: copy it again or fit again ({error})."
+            ) from error
 
     @classmethod
     def _from_arrays(cls, state: dict[str, Array]) -> Self:
@@ -231,7 +244,8 @@ class Answer:
             Member(int(basis), int(k), a, float(weight), F)
             for basis, k, a, weight, F in zip(of_member, state["k"], weights, state["weight"], state["F"], strict=True)
         ]
-        scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]))
+        tails = state["tails"] if len(state["tails"]) else None
+        scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]), tails)
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
         power, beside = float(state["power"]), _opinion_from_arrays(state)
         return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, beside)
@@ -239,6 +253,11 @@ class Answer:
     @property
     def _weights(self) -> list[float]:
         return [member.weight for member in self.members]
+
+
+def heard_beside(beside: Opinion, X: Points, bases: list[Basis], rows: Array) -> Array:
+    """What it says of some rows of the table, batch by batch."""
+    return np.concatenate([beside.of(X[rows[batch]], bases) for batch in _batches(X) if len(rows[batch])])
 
 
 def _batches(X: Points) -> list[slice]:
@@ -253,40 +272,34 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
+REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels)}
+
+
 def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
     if beside is None:
-        return {"beside": np.empty(0)}
-    arrays = {"beside": np.array([beside.weight, len(beside.voices)]), "beside_log_shares": beside.log_shares}
+        return {"beside": np.empty(0), "voices": np.empty(0, dtype=str)}
+    arrays = {
+        "beside": np.array([beside.weight, beside.power, *(voice.weight for voice in beside.voices)]),
+        "voices": np.array([type(voice.regression).__name__ for voice in beside.voices]),
+    }
     for number, voice in enumerate(beside.voices):
-        parts = {"counts": np.array([voice.slope, voice.weight])}
-        parts |= {field.name: np.asarray(getattr(voice.regression, field.name)) for field in fields(voice.regression)}
-        arrays |= {f"voice_{number}_{name}": part for name, part in parts.items()}
+        for field in fields(voice.regression):
+            arrays[f"voice_{number}_{field.name}"] = np.asarray(getattr(voice.regression, field.name))
     return arrays
 
 
 def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
     if not len(state["beside"]):
         return None
-    weight, voices = state["beside"].tolist()
-    return Opinion([_voice(state, number) for number in range(int(voices))], state["beside_log_shares"], weight)
-
-
-def _voice(state: dict[str, Array], number: int) -> Voice:
-    prefix = f"voice_{number}_"
-    told_by: dict[str, type[Regression]] = {"basis": Line, "axes": LinearRidge}
-    kind = next((kind for name, kind in told_by.items() if prefix + name in state), KernelRidge)
-    parts: dict[str, Any] = {field.name: state[prefix + field.name] for field in fields(kind)}
-    parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
-    return Voice(kind(**parts), *state[f"{prefix}counts"].tolist())
+    weight, power, *weights = state["beside"].tolist()
+    voices = []
+    for number, (kind, of_voice) in enumerate(zip(state["voices"].tolist(), weights, strict=True)):
+        names = [field.name for field in fields(REGRESSIONS[kind])]
+        parts: dict[str, Any] = {name: state[f"voice_{number}_{name}"] for name in names}
+        parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
+        voices.append(Voice(REGRESSIONS[kind](**parts), of_voice))
+    return Opinion(voices, weight, power)
 
 
 def _confidence(probabilities: Array) -> float:
     return float(probabilities.max(axis=1).mean())
-
-
-def sharpened(probabilities: Array, power: float) -> Array:
-    """Rows to a power, summing to one again."""
-    if power == 1:
-        return probabilities
-    raised = probabilities**power
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

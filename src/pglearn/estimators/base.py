@@ -49,6 +49,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors_ = answer.best.k
         self.feature_weights_ = answer.feature_weights
         self.scaled_ = answer.scaling.standardises
+        self.logarithms_ = answer.scaling.logarithms
 
     def _numbers(self, X: Any, reset: bool) -> Points:
         """X as scikit-learn checks it, but with sentences that help."""
@@ -59,6 +60,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 reset=reset,
                 accept_sparse=self._takes_sparse,
                 dtype=np.float64 if is_sparse(X) else (np.float64, np.float32),
+                order="C",  # the last bits of sums depend on it
                 ensure_all_finite=False,
             )
         except ValueError as error:

@@ -111,7 +111,7 @@ class GridClassifier(_Bandwidths):
         One row per trial: candidate, step, loss, accuracy, seconds (since the search began).
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
-    scaled_, n_features_in_, feature_names_in_
+    scaled_, logarithms_, n_features_in_, feature_names_in_
         As in :class:`pglearn.PGLearnClassifier`.
 
     Examples

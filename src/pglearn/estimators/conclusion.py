@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy import sparse
 
 from pglearn.basis import Basis
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import chosen_neighbours
-from pglearn.estimators.answer import HEARINGS, Answer
+from pglearn.estimators.answer import HEARINGS, Answer, heard_beside
 from pglearn.estimators.base import warn_if_unsolved
 from pglearn.estimators.members import Member, mean_graph, weights_of
-from pglearn.estimators.opinion import learned_distances, opinion_beside
+from pglearn.estimators.opinion import Opinion
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import Graph
 from pglearn.loss import Yardstick
@@ -37,11 +38,17 @@ class Table:
     """Of all rows, in no basis."""
     searched: Problem
     """Of the rows that the search looks at, in every basis."""
+    rows: Array | None = None
+    """Which these are, in order; None for all."""
 
     @property
     def is_sampled(self) -> bool:
         """Whether the search looks at a part of the rows."""
-        return self.searched.n < self.problem.n
+        return self.rows is not None
+
+    def in_table(self, positions: Array) -> Array:
+        """Where rows that the search looks at are in the table."""
+        return positions if self.rows is None else self.rows[positions]
 
     def view(self, basis: int) -> Problem:
         """All rows in a basis."""
@@ -82,21 +89,17 @@ def concluded(
     yardstick: Yardstick,
     prior: Array | str | None,
     emit: Stream,
-    *,
-    hears_a_regression: bool,
+    beside: Opinion | None = None,
 ) -> Conclusion:
-    """What the chosen candidates say together of all rows.
+    """What the chosen candidates say together of all rows, and what is heard `beside` them.
 
     Where there are several, and class shares to reach, each then hears what the others think of unlabelled rows.
     """
-    weights, doubt = weights_of(chosen, yardstick)
-    beside = None
-    if hears_a_regression:
-        learned = [(c.basis, c.answer.a, weight) for c, weight in zip(chosen, weights.tolist(), strict=True)]
-        distances = learned_distances(table.bases, learned)
-        beside = opinion_beside(table.X, table.bases, table.problem.Y, doubt, distances)
+    weights, _ = weights_of(chosen, yardstick)
     may_hear = len(chosen) > 1 and prior is not None
     total = (2 + HEARINGS * may_hear) * len(chosen)
+    others = np.setdiff1d(np.arange(table.problem.n), table.problem.labelled)
+    said = None if beside is None or not len(others) else heard_beside(beside, table.X, table.bases, others)
     emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=total)
     graphs = [_graph_of_member(table, engine, candidate, emit) for candidate in chosen]
 
@@ -107,7 +110,7 @@ def concluded(
             emit("member_solved")
         warn_if_unsolved(solutions)
         members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-        return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, beside)
+        return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, beside, said)
 
     first = answer()
     shares = first.shares_to_reach(prior)

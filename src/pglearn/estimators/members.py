@@ -77,6 +77,14 @@ def shared_out(total: Array, prior: Array) -> tuple[Array, Array]:
     return np.where(weight > 0, total / np.where(weight > 0, weight, 1), prior), weight[:, 0] == 0
 
 
+def sharpened(probabilities: Array, power: float) -> Array:
+    """Rows to a power, summing to one again."""
+    if power == 1:
+        return probabilities
+    raised = probabilities**power
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
 def mean_graph(graphs: Sequence[sparse.csr_matrix], weights: Sequence[float]) -> sparse.csr_matrix:
     total = weights[0] * graphs[0]
     for graph, w in zip(graphs[1:], weights[1:], strict=True):

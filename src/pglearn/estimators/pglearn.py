@@ -24,6 +24,7 @@ from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.estimators.conclusion import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
+from pglearn.estimators.rehearsal import Judgement, Stage, judged
 from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
@@ -41,10 +42,10 @@ from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
 from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.events import Stream
-from pglearn.search.interrupts import first_interrupt
+from pglearn.search.interrupts import Stop, first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.ranking import ranked, standing
-from pglearn.search.workers import Here, Workers, workers_for
+from pglearn.search.workers import Given, Here, Loky, Threads, Workers, workers_for
 from pglearn.sparse import parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
@@ -92,19 +93,22 @@ class PGLearnClassifier(TableClassifier):
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell, and if it falls for none of them
-        regressions are heard as well (`regression_weight_`). Where there are class shares to keep to (`class_prior`)
-        they hear each other: their mean is taken for the labels that are not given, and spread over the graph of each,
-        twice.
+        alone. Members of the ensemble count more the sooner their loss fell. With `basis="both"`, and where it is
+        not clear that they have no need of it, regressions are heard beside them, and for that the best members learn
+        again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes about as long as the
+        search. Where there are class shares to keep to (`class_prior`) members hear each other: their mean is taken for
+        the labels that are not given, and spread over the graph of each, twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
         common with any other, and what a linear model says of each class (`pglearn.basis`; with `validation="loo"` and
         up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them. Of a
         sparse X with more than 2,000 columns it is the components, as they are and as directions, and the linear model.
-    scale : {"auto", True, False}, default="auto"
-        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20. Those of a
-        sparse X are divided by their range instead, and "auto" makes TF-IDF of one that holds counts.
+    scale : {"auto", "tails", True, False}, default="auto"
+        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20, and takes
+        logarithms of those with a long tail then, or if X is standardised already (`logarithms_`); "tails" does only
+        the latter. Features of a sparse X are divided by their range instead, and "auto" makes TF-IDF of one that
+        holds counts.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
@@ -140,7 +144,8 @@ class PGLearnClassifier(TableClassifier):
     verbose : int, default=0
         1 shows a progress bar.
     max_time : float, optional
-        Seconds after which the search ends with the best found so far; those before it was resumed count too.
+        Seconds after which the search ends with the best found so far, those before it was resumed included. Nothing
+        is learned again without some of the labels then, or with what there is so far.
     checkpoint : str or path, optional
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
@@ -164,14 +169,18 @@ class PGLearnClassifier(TableClassifier):
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
     regression_ : {"linear", "kernel", ""}
-        What counts most of what is heard beside the graphs: a linear regression on the labels, or one on Gaussian
-        kernels, as the labels that they have not seen make them likely; "" if nothing is heard.
+        What counts most of what is heard beside the graphs: a linear regression on the labels (or discriminant
+        analysis), or one on Gaussian kernels; "" if nothing is heard.
     regression_weight_ : float
-        How much all of that counts in the probabilities: little, but where no graph fits the given labels well.
+        How much all of that counts in the probabilities.
+    hidden_losses_ : dict of float
+        What the weights are made of: nats per label that graphs and regressions lose on labels that none of them has
+        learned from, by name. Empty if regressions could not have helped, or were not asked for.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
-        The learned a_m, in units of the given features; with "ensemble" the mean over the members. Of weights that
+        The learned a_m, in units of the given features (of their logarithms where `logarithms_` says so); with
+        "ensemble" the mean over the members. Of weights that
         were learned for principal components it is the diagonal of their metric: what a feature counts by itself.
     n_neighbors_ : int
         The learned k, of the member that counts most.
@@ -198,6 +207,8 @@ class PGLearnClassifier(TableClassifier):
         "finished", "interrupted" or "out of time".
     scaled_ : bool
         Whether features were standardised.
+    logarithms_ : ndarray of bool, shape (d,)
+        Which of them were taken in logarithms, having a long tail.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -318,16 +329,27 @@ class PGLearnClassifier(TableClassifier):
                 names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
-            emit = Stream((*shown, *listeners) if table.is_sampled else (), result.events)
-            self._conclude(table, task, result, chosen, emit)
+            emit = Stream((*shown, *listeners), result.events)
+            stop = Stop(result.reason, result.deadline)
+            interrupt.then = stop.interrupt
+            hears = self.selection == "ensemble" and self.basis == "both" and not stop()
+            stage = Stage(task, search.draws, Here if task.engine.together is None else self._workers_again, stop)
+            judgement = judged(table, stage, chosen, emit) if hears else Judgement(None, {})
+            self.stop_reason_ = stop.reason
+            self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream(), judgement)
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
-        self.stop_reason_ = result.reason
         warn_of_failures(result.candidates, chosen)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
+                stacklevel=2,
+            )
+        elif self.stop_reason_ == "interrupted":
+            warnings.warn(
+                "Interrupted after the search: how far to believe regressions beside the graphs was told by "
+                f"{'some of the labels' if judgement.losses else 'nothing, and none are heard'}. Fit again for more.",
                 stacklevel=2,
             )
         return self
@@ -417,7 +439,7 @@ class PGLearnClassifier(TableClassifier):
         )
         if engine.together is None:
             workers = Here()
-        return Table(X, scaling, bases, problem, searched), search, Task(engine, descent), workers
+        return Table(X, scaling, bases, problem, searched, rows), search, Task(engine, descent), workers
 
     def _announce(self, table: Table, searched: Engine) -> None:
         """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
@@ -429,6 +451,13 @@ class PGLearnClassifier(TableClassifier):
             log.info("Leave-one-out hides %d of %d labels, one after another; all of them spread.", scored, labels)
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
+
+    def _workers_again(self) -> Workers:
+        """For what follows the search: a cluster would have to be sent all points anew, so that is done here, on as
+        many processes as `n_jobs` says."""
+        processes = parameters.processes(self.n_jobs)
+        workers = workers_for(self.executor, processes)
+        return workers if isinstance(workers, (Here, Threads, Loky, Given)) else workers_for(None, processes)
 
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
@@ -454,17 +483,25 @@ class PGLearnClassifier(TableClassifier):
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": task.engine.name, "pglearn": __version__}
-        X = parts_of(table.X) | {"centre": table.scaling.centre, "spread": table.scaling.spread}
+        scaling = table.scaling
+        X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
+        X |= {} if scaling.tails is None else {"tails": scaling.tails}
         return opened(Path(self.checkpoint), Identity({"X": X, "y": y}, chosen))
 
-    def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
+    def _conclude(
+        self,
+        table: Table,
+        task: Task,
+        result: SearchResult,
+        chosen: list[Candidate],
+        emit: Stream,
+        judgement: Judgement,
+    ) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
-        is_ensemble = self.selection == "ensemble"
-        conclusion = concluded(
-            table, engine, chosen, task.descent.yardstick, prior, emit, hears_a_regression=is_ensemble
-        )
+        conclusion = concluded(table, engine, chosen, task.descent.yardstick, prior, emit, judgement.opinion)
         self._publish(conclusion.answer)
+        self.hidden_losses_ = judgement.losses
         self.graph_ = conclusion.graph
         self.neighbors_ = neighbours_of(engine)
         budget = float(self.budget)
@@ -492,12 +529,17 @@ class PGLearnClassifier(TableClassifier):
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
 
-        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`, `engine_`, `neighbors_`,
-        `stop_reason_`) is not stored.
+        What the search left behind (`graph_`, `search_results_`, `history_`, `hidden_losses_`, `n_searched_`,
+        `engine_`, `neighbors_`, `stop_reason_`) is not stored.
         """
         if lacking := {"parameters", "feature_names"} - set(state):
             raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
-        stored: dict[str, Any] = json.loads(str(state["parameters"]))
+        try:
+            stored: dict[str, Any] = json.loads(str(state["parameters"]))
+        except json.JSONDecodeError as error:
+            raise ModelFileError(
+                f"The model's parameters are damaged: copy it again or fit again ({error})."
+            ) from error
         model = cls()
         model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
         model._publish(Answer.from_arrays(state))

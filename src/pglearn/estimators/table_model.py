@@ -34,22 +34,25 @@ class TableModel:
         classifier: PGLearnClassifier,
         listeners: tuple[Listener, ...] = (),
     ) -> TableModel:
-        """Encode the features and fit `classifier`, which is told that they are scaled already."""
+        """Encode the features and fit `classifier`, which is told whether they are scaled already."""
         encoder = TableEncoder().fit(features)
-        classifier.set_params(scale=False)
+        classifier.set_params(scale="tails" if encoder.scaled_ else False)
         return cls(encoder, classifier.fit(encoder.transform(features), labels, listeners=listeners), target)
 
     def predict_proba(self, features: pd.DataFrame) -> Array:
         return self.classifier.predict_proba(self.encoder.transform(features))
 
     def weights(self, features: pd.DataFrame) -> pd.DataFrame:
-        """Weight of every column in its own units, and its share in the distance between rows; largest share first."""
-        a = self.classifier.feature_weights_
+        """Weight of every column in its own units, or of its logarithm where that is taken (`logarithm`), and its share
+        in the distance between rows; largest share first."""
+        answer, logarithms = self.classifier._answer, self.classifier.logarithms_
+        X = answer.scaling.of(self.encoder.transform(features))
         table = pd.DataFrame(
             {
                 "column": self.encoder.columns_,
-                "weight": self.encoder.weights_by_column(a),
-                "share": self.encoder.importance_by_column(a, self.encoder.transform(features)),
+                "weight": self.encoder.weights_by_column(self.classifier.feature_weights_, logarithms),
+                "share": self.encoder.importance_by_column(answer.weights_after_scaling, X),
+                "logarithm": np.bincount(self.encoder.source_, weights=logarithms) > 0,
             }
         )
         return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)

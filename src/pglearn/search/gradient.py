@@ -88,7 +88,7 @@ class Descent:
                 candidate.steps += 1
 
     def converged(self, candidate: Candidate) -> bool:
-        if candidate.dg_da is None or not candidate.dg_da.any():
+        if candidate.dg_da is None or not self._shared_out(candidate.dg_da[None], candidate.basis).any():
             return True  # no direction to follow
         if self.labels is not None and self._weights(candidate) >= self.labels and candidate.steps >= MOST_STEPS:
             return True

@@ -39,6 +39,8 @@ class SearchResult:
     """"finished", "interrupted" or "out of time"."""
     events: int = 0
     """Told by then."""
+    deadline: float = float("inf")
+    """As of time.time(), by `max_time`."""
 
     @property
     def ranked(self) -> list[Candidate]:
@@ -101,7 +103,8 @@ class Search:
             keep(state, True)
         run = self._as_they_come if self.asynchronous else self._in_rounds
         state, reason = run(state, self._stints(begun), pool, emit, keep)
-        result = SearchResult(state.candidates, reason or "finished")
+        deadline = begun + (self.max_time or float("inf"))
+        result = SearchResult(state.candidates, reason or "finished", deadline=deadline)
         if not result.found:
             raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
             if raised:

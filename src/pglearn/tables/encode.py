@@ -137,10 +137,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.feature_names_out_
 
-    def weights_by_column(self, a: npt.ArrayLike) -> Floats:
+    def weights_by_column(self, a: npt.ArrayLike, logarithms: npt.ArrayLike | None = None) -> Floats:
         """Weight of each column of the table, given the weights `a` of the encoded features.
 
-        For a number, a / scale², the weight in the units it came in; for a category, the mean of its levels.
+        For a number, a / scale², the weight in the units it came in, or a itself if it is among `logarithms` (a truth
+        value for each encoded feature), which have no unit; for a category, the mean of its levels.
 
         Examples
         --------
@@ -150,6 +151,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         mean: Floats = np.bincount(self.source_, weights=self._per_feature(a)) / np.bincount(self.source_)
         scale: Floats = np.array([c.scale if isinstance(c, NumberColumn) else 1.0 for c in self._learned])
+        if logarithms is not None:
+            scale[self.source_[np.asarray(logarithms, dtype=bool)]] = 1.0
         # Twice, because the square of a very large or very small scale is not a float.
         return mean / scale / scale
 

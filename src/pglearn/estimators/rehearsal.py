@@ -1,0 +1,238 @@
+"""Learning again without some of the labels, to see how far graphs and regressions are to be believed.
+
+The search has bent its graphs until they fit the given labels, and on these they look better than they are: hidden
+labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
+is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
+in turn the member of every basis that counts most sets out again from its start, and then the graphs, and regressions
+at the distances that were learned so, say what they think of the labels that none of them has seen. All are judged by
+that alike (`pglearn.estimators.opinion`), and what the search has learned from all labels gives the answer.
+
+This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
+comes near, it would change nothing, and is not done.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pglearn.basis import Basis, linear_basis
+from pglearn.errors import WorkerError
+from pglearn.estimators.conclusion import Table
+from pglearn.estimators.members import Member, averaged, sharpened, weights_of
+from pglearn.estimators.opinion import (
+    GRAPHS,
+    Opinion,
+    fitted_power,
+    learned_distances,
+    nats,
+    opinion_of,
+    regressions,
+    said_by,
+    weights_by,
+)
+from pglearn.graph import mean_distance
+from pglearn.loss import Yardstick
+from pglearn.problem import Array, Problem, dealt_by_class, drawn_by_class
+from pglearn.search import Candidate, Stint
+from pglearn.search.candidate import Draws, Space
+from pglearn.search.events import Stream
+from pglearn.search.interrupts import Stop
+from pglearn.search.pool import Pool, Task
+from pglearn.search.workers import Here, Workers
+from pglearn.sparse import is_sparse
+
+PARTS = 5
+NEAR, SLACK = 3.0, 1.0  # a regression comes near with three times the loss of the graphs and a nat
+MOST_HIDDEN = 200  # labels, by which all are judged
+MOST_LABELS = 500  # that regressions learn from
+MOST_STEPS = 32  # of a member, as many as the default budget has
+
+Learned = Sequence[tuple[int, Array, float]]
+"""Members: basis, a and weight."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What is needed to learn again: that of the search, workers (asked for once for every part), and when to stop."""
+
+    task: Task
+    draws: Draws
+    workers: Callable[[], Workers] = Here
+    stop: Stop = field(default_factory=Stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """What was learned without some of the labels."""
+
+    hidden: Array
+    """Rows of the table whose labels were hidden."""
+    graphs: Array
+    """What the graphs say of them, rows × classes."""
+    members: Learned
+    bases: list[Basis]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What is heard beside the graphs, and by which losses: nats per hidden label, none if nothing was hidden."""
+
+    opinion: Opinion | None
+    losses: dict[str, float]
+
+
+def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream) -> Judgement:
+    """How far to believe the chosen candidates, and regressions beside them. If it is stopped, by the parts so far."""
+    weights, doubt = weights_of(chosen, stage.task.descent.yardstick)
+    labels = _regressed(table.problem, stage.draws.seed)
+    rows, codes = table.problem.labelled[labels], table.problem.codes[labels]
+    Y = np.eye(table.problem.n_classes)
+    own = regressions(table.X, table.bases, rows, Y[codes])
+    if not own or not _comes_near(min(loss for _, loss in own.values()) / len(rows), doubt, table.searched):
+        return Judgement(None, {})
+    heard: list[dict[str, Array]] = []
+    codes_heard: list[Array] = []
+    best = _best_of_each_basis(chosen, weights)
+    dealt = parts(table.searched, stage.draws.seed)
+    emit("rehearsal_started", parts=len(dealt), members=[candidate.id for candidate in best])
+    for rehearsal in rehearsals(table, stage, best, dealt):
+        shown, hidden = ~np.isin(rows, rehearsal.hidden), rehearsal.hidden
+        of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, hidden)]
+        learned = _distances(table, rehearsal.bases, rehearsal.members)
+        found = regressions(table.X, rehearsal.bases, rows[shown], Y[codes[shown]], learned)
+        said = {GRAPHS: rehearsal.graphs}
+        said |= {name: said_by(one, table.X[hidden], rehearsal.bases) for name, (one, _) in found.items()}
+        heard.append(said)
+        codes_heard.append(of_hidden)
+        losses = {name: nats(one, of_hidden) for name, one in said.items()}
+        emit("rehearsal_part_ended", hidden=len(hidden), losses=losses)
+    if not heard:
+        return Judgement(None, {})
+    learned = _distances(table, table.bases, _learned(chosen, weights))
+    found = regressions(table.X, table.bases, rows, Y[codes], learned)
+    found = {name: one for name, one in found.items() if all(name in said for said in heard)}
+    said = {name: np.concatenate([part[name] for part in heard]) for name in (GRAPHS, *found)}
+    of_hidden = np.concatenate(codes_heard)
+    power = fitted_power(said[GRAPHS], of_hidden)
+    said[GRAPHS] = sharpened(said[GRAPHS], power)
+    losses = {name: nats(one, of_hidden) for name, one in said.items()}
+    opinion = opinion_of(found, weights_by(losses), power)
+    emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
+    return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
+
+
+def rehearsals(table: Table, stage: Stage, members: Sequence[Candidate], dealt: Sequence[Array]) -> Iterator[Rehearsal]:
+    """The members' way again, without one part of the labels after another; one that is cut short is left out."""
+    steps = min(max(member.steps for member in members), MOST_STEPS)
+    for positions in dealt:
+        if stage.stop():
+            return
+        bases, problem = _without(table, positions)
+        if bases is None or not problem.scored.any():
+            continue
+        task = _with_labels_of(problem, stage.task)
+        draws = replace(stage.draws, spaces=_spaces(stage.draws, table, bases, problem))
+        starts = [draws.candidate(member.id, basis=member.basis) for member in members]
+        with Pool(problem, task, stage.workers()) as pool:
+            stage.stop.then = pool.stop
+            try:
+                ran = [] if stage.stop() else list(pool.run(starts, Stint(steps=steps, deadline=stage.stop.deadline)))
+            except WorkerError as error:
+                warnings.warn(f"Regressions are judged by less than all labels, or not heard. {error}", stacklevel=4)
+                return
+            if stage.stop():
+                return
+            found = sorted((candidate for candidate in ran if candidate.sound), key=lambda candidate: candidate.id)
+            if found:
+                yield _said(table, problem, positions, bases, task, found)
+
+
+def _said(
+    table: Table, problem: Problem, positions: Array, bases: list[Basis], task: Task, found: list[Candidate]
+) -> Rehearsal:
+    """What those that were found say of the labels at `positions`."""
+    weights, _ = weights_of(found, task.descent.yardstick)
+    solved = [task.engine.propagate(problem, task.engine.graph(problem, candidate.answer)) for candidate in found]
+    said = [Member.of(*one).F for one in zip(found, weights.tolist(), solved, strict=True)]
+    graphs, _ = averaged(said, weights.tolist(), problem.prior)
+    at = table.searched.labelled[positions]
+    return Rehearsal(table.in_table(at), graphs[at], _learned(found, weights), bases)
+
+
+def _with_labels_of(problem: Problem, task: Task) -> Task:
+    """The task of the search, with the scale of its losses and the limit of steps by the labels that are left."""
+    yardstick = Yardstick.of(task.engine.loss, problem.scored_codes, problem.n_classes)
+    labels = None if task.descent.labels is None else len(problem.scored_codes)
+    return replace(task, descent=replace(task.descent, yardstick=yardstick, labels=labels))
+
+
+def _spaces(draws: Draws, table: Table, bases: list[Basis], problem: Problem) -> tuple[Space, ...]:
+    """Those of the search, but for a basis that is another without the labels."""
+    return tuple(
+        space if basis is old else replace(space, mean_distance=mean_distance(view.X, draws.seed))
+        for space, basis, old, view in zip(draws.spaces, bases, table.bases, problem.views, strict=True)
+    )
+
+
+def parts(problem: Problem, seed: int) -> list[Array]:
+    """Positions of the labels to hide, part by part: of those that are scored, at most 200, each class its share."""
+    rng = np.random.default_rng(seed)
+    hidden = np.flatnonzero(problem.scored)
+    if len(hidden) > MOST_HIDDEN:
+        hidden = drawn_by_class(hidden, problem.codes, MOST_HIDDEN, rng)
+    part = dealt_by_class(problem.codes[hidden], PARTS, rng)
+    return [np.sort(hidden[part == number]) for number in range(min(PARTS, len(hidden)))]
+
+
+def _without(table: Table, positions: Array) -> tuple[list[Basis] | None, Problem]:
+    """The bases and the problem of the search without some of its labels; no bases where one needs those labels."""
+    problem = table.searched.without(positions)
+    shown = ~np.isin(table.problem.labelled, table.in_table(table.searched.labelled[positions]))
+    bases, views = list(table.bases), [view.X for view in problem.views]
+    for number, basis in enumerate(bases):
+        if basis.own is not None:
+            found = linear_basis(table.X, table.problem.labelled[shown], table.problem.Y[shown])
+            if found is None:
+                return None, problem
+            bases[number], views[number] = found, found.of_table(table.X, table.rows)
+    return bases, replace(problem, X=views[0], others=tuple(views[1:]))
+
+
+def _regressed(problem: Problem, seed: int) -> Array:
+    """Positions of the labels that regressions learn from: all, or the scored ones and of the others so many."""
+    labels = np.arange(len(problem.codes))
+    if is_sparse(problem.X) or len(labels) <= MOST_LABELS:
+        return labels
+    rng = np.random.default_rng(seed)
+    scored, others = np.flatnonzero(problem.scored), np.flatnonzero(~problem.scored)
+    if len(scored) > MOST_LABELS:
+        return np.sort(drawn_by_class(scored, problem.codes, MOST_LABELS, rng))
+    drawn = drawn_by_class(others, problem.codes, MOST_LABELS - len(scored), rng)
+    return np.sort(np.append(scored, drawn))
+
+
+def _comes_near(loss: float, doubt: float, problem: Problem) -> bool:
+    """Whether a regression that loses so many nats per label could be better than graphs that are left with the share
+    `doubt` of chance, for all that these are too low by."""
+    labels = len(problem.scored_codes)
+    return bool(loss * labels < NEAR * (doubt * labels * np.log(problem.n_classes) + SLACK))
+
+
+def _best_of_each_basis(chosen: Sequence[Candidate], weights: Array) -> list[Candidate]:
+    best: dict[int, int] = {}
+    for number in np.argsort(-weights, kind="stable").tolist():
+        best.setdefault(chosen[number].basis, number)
+    return [chosen[number] for number in best.values()]
+
+
+def _distances(table: Table, bases: Sequence[Basis], members: Learned) -> dict[str, Array]:
+    """Learned ones; of a sparse table none, for there is only the line at those that it has."""
+    return {} if is_sparse(table.X) else learned_distances(bases, members)
+
+
+def _learned(candidates: Sequence[Candidate], weights: Array) -> Learned:
+    return [(c.basis, c.answer.a, weight) for c, weight in zip(candidates, weights.tolist(), strict=True)]

@@ -1,0 +1,420 @@
+"""Learning again without some of the labels: honest, only where it matters, and heard."""
+
+from __future__ import annotations
+
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pglearn import PGLearnClassifier
+from pglearn.estimators import rehearsal
+from pglearn.estimators.members import sharpened
+from pglearn.estimators.opinion import GRAPHS
+from pglearn.estimators.rehearsal import Stage, judged, parts, rehearsals
+from pglearn.problem import Problem
+from pglearn.progress import progress_bar
+from pglearn.search.events import Stream
+from pglearn.search.pool import Pool
+from pglearn.search.state import State
+from pglearn.sparse import sparse_rows
+
+SMALL = {"budget": 2, "n_candidates": 5, "random_state": 0}
+
+
+def overlapping(n=300, d=20, seed=0):
+    """Two classes that every column tells apart a little, thirty labels of each."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + np.where(y, 0.35, -0.35)[:, None]
+    return X, y, np.where(np.arange(n) < 60, y, -1)
+
+
+def apart(n=120, seed=0):
+    """Two clouds far from each other."""
+    X, y, shown = overlapping(n, 4, seed)
+    return X + 20 * y[:, None], y, shown
+
+
+def around(n=300, d=8, seed=0):
+    """One class lies around the other, in so many dimensions that near rows are often of different classes."""
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    squares = (X**2).sum(axis=1)
+    y = (squares > np.median(squares)).astype(int)
+    return X, y, np.where(np.arange(n) < 80, y, -1)
+
+
+def searched(X, shown, **changes):
+    """What a fit has when its search is over: the table, what it was searched with, and candidates as they began."""
+    model = PGLearnClassifier(**(SMALL | changes))
+    table, search, task, _ = model._prepared(X, shown)
+    candidates = [search.draws.candidate(number) for number in range(len(table.bases))]
+    for candidate in candidates:
+        (evaluation,) = task.engine.value_and_gradient(table.searched, [candidate.here])
+        candidate.record(evaluation)
+        candidate.steps = 2
+    return table, Stage(task, search.draws), candidates
+
+
+def rehearsed(table, stage, candidates):
+    return rehearsals(table, stage, candidates, rehearsal.parts(table.searched, stage.draws.seed))
+
+
+# Which labels are hidden
+
+
+def test_every_scored_label_is_hidden_once_and_no_class_loses_all():
+    y = np.array([0] * 12 + [1] * 3 + [2] + [-1] * 5)
+    problem = Problem.of(np.zeros((21, 2)), y)
+    dealt = parts(problem, seed=0)
+    assert sorted(np.concatenate(dealt).tolist()) == list(range(15)), "the only label of class 2 is not scored"
+    assert [len(part) for part in dealt] == [3] * 5
+    for part in dealt:
+        left = problem.without(part)
+        assert set(left.codes) == {0, 1, 2}
+        assert (left.codes[left.scored] != 2).all()
+
+
+def test_of_many_labels_two_hundred_are_hidden():
+    problem = Problem.of(np.zeros((600, 1)), np.arange(600) % 3, validation="kfold")
+    dealt = parts(problem, seed=0)
+    assert sum(map(len, dealt)) == 200
+    shares = np.bincount(problem.codes[np.concatenate(dealt)])
+    assert shares.max() - shares.min() <= 1
+
+
+def test_fewer_labels_than_parts():
+    problem = Problem.of(np.zeros((6, 1)), [0, 0, 1, -1, -1, -1])
+    assert [len(part) for part in parts(problem, seed=0)] == [1, 1]
+
+
+# What is learned without them
+
+
+def test_what_is_learned_knows_nothing_of_the_hidden_labels(monkeypatch):
+    X, _, shown = overlapping()
+    hidden = np.arange(10)
+    monkeypatch.setattr(rehearsal, "parts", lambda problem, seed: [hidden])
+    turned = shown.copy()
+    turned[hidden] = 1 - turned[hidden]
+    one, other = (next(rehearsed(*searched(X, y))) for y in (shown, turned))
+    np.testing.assert_array_equal(one.hidden, hidden)
+    np.testing.assert_array_equal(one.graphs, other.graphs)
+    for mine, yours in zip(one.members, other.members, strict=True):
+        np.testing.assert_array_equal(mine[1], yours[1])
+        assert mine[2] == yours[2]
+    for mine, yours in zip(one.bases, other.bases, strict=True):
+        np.testing.assert_array_equal(mine.of(X), yours.of(X))
+
+
+def recorded(monkeypatch, change=lambda ran: ran):
+    """Runs of candidates in parts, as they began, with their stint and task; `change` is done to what comes back."""
+    seen = []
+
+    class Recorded(Pool):
+        def run(self, starts, stint, on_part=None):
+            seen.append(([start.copy() for start in starts], stint, self._task))
+            return change(list(super().run(starts, stint, on_part)))
+
+    monkeypatch.setattr(rehearsal, "Pool", Recorded)
+    return seen
+
+
+def test_members_set_out_from_their_starts_and_go_as_far_as_they_did(monkeypatch):
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    seen = recorded(monkeypatch)
+    next(rehearsed(table, stage, candidates))
+    ((starts, stint, task),) = seen
+    assert stint.steps == 2
+    assert task.descent.labels == 48
+    for start, candidate in zip(starts, candidates, strict=True):
+        assert (start.id, start.k, start.basis) == (candidate.id, candidate.k, candidate.basis)
+        if table.bases[start.basis].own is None:  # the linear basis is another without the labels, and so is its scale
+            np.testing.assert_array_equal(start.a, candidate.a)
+
+
+def test_members_take_no_more_steps_than_the_default_budget_has(monkeypatch):
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    candidates[0].steps = 1000
+    seen = recorded(monkeypatch)
+    next(rehearsed(table, stage, candidates))
+    assert seen[0][1].steps == 32
+
+
+def test_of_a_large_table_the_hidden_rows_are_those_of_the_table(monkeypatch):
+    monkeypatch.setattr("pglearn.estimators.sample.ALL_UP_TO", 10)
+    monkeypatch.setattr("pglearn.estimators.sample.SEARCHED_ROWS", 100)
+    X, y, _ = overlapping()
+    shown = np.where(np.arange(300) % 5 == 0, y, -1)
+    table, stage, candidates = searched(X, shown)
+    assert table.is_sampled
+    hidden = np.concatenate([one.hidden for one in rehearsed(table, stage, candidates)])
+    np.testing.assert_array_equal(np.sort(hidden), np.flatnonzero(shown >= 0))
+    assert (PGLearnClassifier(**SMALL).fit(X, shown).transduction_ == y).mean() > 0.7
+
+
+# What comes of it
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, _, shown = overlapping()
+    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+
+
+@pytest.fixture(scope="module")
+def bent():
+    X, _, shown = around()
+    return PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+
+
+def test_regressions_help_where_every_column_says_a_little(model):
+    X, y, shown = overlapping()
+    hidden = shown < 0
+    assert model.regression_weight_ > 0.2
+    alone = PGLearnClassifier(budget=4, random_state=0, basis="raw").fit(X, shown)
+    assert (alone.regression_, alone.regression_weight_, alone.hidden_losses_) == ("", 0, {})
+    assert (model.transduction_ == y)[hidden].mean() > (alone.transduction_ == y)[hidden].mean() + 0.03
+
+
+def test_kernels_are_heard_where_one_class_lies_around_the_other(bent):
+    _, y, shown = around()
+    hidden = shown < 0
+    assert bent.regression_ == "kernel"
+    assert bent.regression_weight_ > 0.5
+    graphs = replace(bent._answer, beside=None).distributions.argmax(axis=1)
+    assert (bent.transduction_ == y)[hidden].mean() > (graphs == y)[hidden].mean() + 0.1
+    X_new, y_new, _ = around(seed=1)
+    assert bent.score(X_new, y_new) > 0.75
+
+
+def test_the_losses_of_all_are_told_and_weigh_them(bent):
+    losses = bent.hidden_losses_
+    assert {GRAPHS, "kernels, the table", "lines, the table", "discriminant"} < set(losses)
+    assert losses["kernels, the table"] < losses[GRAPHS] < np.log(2) * 1.2
+    weights = rehearsal.weights_by({name: 80 * loss for name, loss in losses.items()})
+    assert bent.regression_weight_ == pytest.approx(1 - weights[GRAPHS])
+
+
+def test_the_loss_of_graphs_is_honest():
+    """On labels that they have not learned from they lose what they lose on other rows, and not what the search saw."""
+    seen, told, found = [], [], []
+    for seed in range(4):
+        X, y, shown = overlapping(seed=seed)
+        model = PGLearnClassifier(random_state=seed, n_candidates=8, class_prior=None).fit(0.6 * X, shown)
+        chosen = model.search_results_["selected"]
+        seen.append(np.average(model.search_results_["loss"][chosen], weights=model.search_results_["weight"][chosen]))
+        told.append(60 * model.hidden_losses_[GRAPHS])
+        graphs = sharpened(replace(model._answer, beside=None).opinion[0][60:], model._answer.beside.power)
+        found.append(-60 * np.log(graphs[np.arange(240), y[60:]]).mean())
+    assert np.mean(seen) < 0.8 * np.mean(found)
+    assert np.mean(told) == pytest.approx(np.mean(found), rel=0.2)
+
+
+def test_it_is_not_done_where_no_regression_comes_near(monkeypatch):
+    def unexpected(*_):
+        raise AssertionError("rehearsed")
+
+    monkeypatch.setattr(rehearsal, "NEAR", 0.0)
+    monkeypatch.setattr(rehearsal, "rehearsals", unexpected)
+    X, y, shown = apart()
+    model = PGLearnClassifier(**SMALL).fit(X, shown)
+    assert (model.regression_, model.regression_weight_, model.hidden_losses_) == ("", 0, {})
+    assert (model.transduction_ == y).all()
+
+
+def test_a_regression_comes_near_with_three_times_the_loss_of_the_graphs():
+    problem = Problem.of(np.zeros((40, 1)), np.arange(40) % 2)
+    chance = np.log(2)
+    assert rehearsal._comes_near(0.29 * chance, 0.1, problem)
+    assert not rehearsal._comes_near(0.31 * chance + 3 / 40, 0.1, problem)
+    assert rehearsal._comes_near(2 / 40, 0.0, problem), "a nat or two of few labels say nothing"
+
+
+def test_the_best_alone_is_alone():
+    X, _, shown = overlapping()
+    assert PGLearnClassifier(**SMALL, selection="best").fit(X, shown).hidden_losses_ == {}
+
+
+def test_it_says_nothing_of_rows_whose_label_is_given(model):
+    answer = model._answer
+    means = np.tensordot([m.weight for m in answer.members], [m.F[answer.labelled] for m in answer.members], 1)
+    np.testing.assert_allclose(answer.opinion[0][answer.labelled], means / means.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("heard", ["model", "bent"])
+def test_what_is_heard_is_kept_in_the_file(heard, request, tmp_path):
+    model = request.getfixturevalue(heard)
+    X = np.random.default_rng(1).normal(size=(50, model.n_features_in_))
+    model.save(tmp_path / "model.npz")
+    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+    assert (loaded.regression_, loaded.regression_weight_) == (model.regression_, model.regression_weight_)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_many_labels_take_no_longer(monkeypatch):
+    """Regressions learn from some of them: all that are scored and, class by class, of the others."""
+    monkeypatch.setattr(rehearsal, "MOST_LABELS", 70)
+    monkeypatch.setattr("pglearn.problem.MOST_SCORED", 30)
+    X, y, _ = overlapping()
+    problem = Problem.of(X, np.where(np.arange(300) < 100, y, -1))
+    taken = rehearsal._regressed(problem, seed=0)
+    assert len(taken) == 70
+    assert set(np.flatnonzero(problem.scored)) <= set(taken.tolist())
+    monkeypatch.setattr(rehearsal, "MOST_LABELS", 20)
+    assert len(rehearsal._regressed(problem, seed=0)) == 20
+
+
+def test_a_sparse_table_has_its_line_judged():
+    X, _, shown = overlapping()
+    X = np.where(np.abs(X) > 0.6, X, 0)
+    model = PGLearnClassifier(**SMALL).fit(sparse_rows(X), shown)
+    assert set(model.hidden_losses_) == {GRAPHS, "line"}
+    assert model.regression_weight_ > 0.2
+    new, y_new, _ = overlapping(seed=1)
+    assert model.score(sparse_rows(np.where(np.abs(new) > 0.6, new, 0)), y_new) > 0.65
+
+
+# When it is cut short
+
+
+def test_the_parts_so_far_are_judged_by(monkeypatch):
+    X, _, shown = overlapping()
+    heard = []
+    table, stage, candidates = searched(X, shown)
+    ran = recorded(monkeypatch)
+
+    def listen(event):
+        heard.append(event)
+        if len(heard) == 3:
+            stage.stop.interrupt()
+
+    judgement = judged(table, stage, candidates, Stream([listen]))
+    assert [event["event"] for event in heard] == [
+        "rehearsal_started",
+        *["rehearsal_part_ended"] * 2,
+        "rehearsal_ended",
+    ]
+    assert len(ran) == 2, "none was begun after the interrupt"
+    assert judgement.opinion is not None
+    hidden = sum(event["hidden"] for event in heard[1:3])
+    total = {name: sum(event["losses"][name] for event in heard[1:3]) / hidden for name in judgement.losses}
+    assert judgement.losses["discriminant"] == pytest.approx(total["discriminant"])
+    assert judgement.losses[GRAPHS] < total[GRAPHS], "the power that makes hidden labels most likely"
+
+
+def test_an_interrupt_stops_the_part_that_is_under_way(monkeypatch):
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    candidates[0].steps = 30
+
+    class Interrupted(Pool):
+        def run(self, starts, stint, on_part=None):
+            stage.stop.interrupt()
+            ran = list(super().run(starts, stint, on_part))
+            assert all(candidate.steps == 0 for candidate in ran)
+            return ran
+
+    monkeypatch.setattr(rehearsal, "Pool", Interrupted)
+    judgement = judged(table, stage, candidates, Stream())
+    assert (judgement.opinion, judgement.losses) == (None, {})
+    assert stage.stop.reason == "interrupted"
+
+
+@pytest.mark.parametrize(("parts", "told"), [(0, "nothing, and none are heard"), (2, "some of the labels")])
+def test_ctrl_c_after_the_search_says_what_it_has_cost(parts, told):
+    X, _, shown = overlapping()
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    heard, last = [], "rehearsal_part_ended" if parts else "rehearsal_started"
+
+    def listen(event):
+        heard.append(event["event"])
+        if heard[-1] == last and heard.count(last) == max(parts, 1):
+            signal.raise_signal(signal.SIGINT)
+
+    try:
+        with pytest.warns(UserWarning, match=f"after the search: how far to believe .* told by {told}"):
+            model = PGLearnClassifier(**SMALL).fit(X, shown, listeners=(listen,))
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert model.stop_reason_ == "interrupted"
+    assert heard.count("rehearsal_part_ended") == parts
+    assert (model.regression_weight_ > 0) == (parts > 0)
+
+
+def test_the_progress_bar_shows_it():
+    X, _, shown = overlapping()
+    console = Console(record=True, width=120, force_terminal=True)
+    with progress_bar(console) as listeners:
+        model = PGLearnClassifier(**SMALL).fit(X, shown, listeners=listeners)
+    text = console.export_text()
+    assert "hidden labels · part 5/5" in text
+    assert f"regressions count {model.regression_weight_:.2f}" in text
+
+
+def test_workers_that_fail_after_the_search_do_not_take_its_answer_with_them():
+    X, y, shown = overlapping()
+    executor = ThreadPoolExecutor(1)
+
+    def listen(event):
+        if event["event"] == "rehearsal_part_ended":
+            executor.shutdown()
+
+    with pytest.warns(UserWarning, match="judged by less than all labels, or not heard. The given executor"):
+        model = PGLearnClassifier(**SMALL, executor=executor).fit(X, shown, listeners=(listen,))
+    assert model.hidden_losses_
+    assert (model.transduction_ == y).mean() > 0.7
+
+
+def test_time_before_a_resume_counts():
+    X, _, shown = overlapping()
+    table, search, task, workers = PGLearnClassifier(**SMALL, max_time=1100)._prepared(X, shown)
+    before = replace(State.at_the_start(search.draws, search.schedule.population, False), seconds=1000.0)
+    checkpoint = SimpleNamespace(found=before, keep=lambda *_, **__: None)
+    with Pool(table.searched, task, workers) as pool:
+        assert search.run(pool, (), checkpoint).deadline == pytest.approx(time.time() + 100, abs=60)
+
+
+def test_time_that_is_up_is_up(monkeypatch):
+    X, _, shown = overlapping()
+
+    def long_ago(ran):
+        monkeypatch.setattr("pglearn.search.interrupts.time.time", lambda: 1e12)
+        return ran
+
+    seen = recorded(monkeypatch, long_ago)
+    model = PGLearnClassifier(**SMALL, max_time=1000).fit(X, shown)
+    assert len(seen) == 1
+    assert model.stop_reason_ == "out of time"
+    assert model.regression_weight_ == 0
+
+
+def failed(candidate):
+    candidate.failure = "for a test"
+    return candidate
+
+
+def test_a_failing_candidate_is_left_out(monkeypatch):
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    with monkeypatch.context() as patch:
+        recorded(patch, lambda ran: [failed(ran[0]), *ran[1:]])
+        found = next(rehearsed(table, stage, candidates))
+    assert len(found.members) == len(candidates) - 1
+    recorded(monkeypatch, lambda ran: [failed(candidate) for candidate in ran])
+    assert list(rehearsed(table, stage, candidates)) == []
+    assert judged(table, stage, candidates, Stream()).opinion is None
+
+
+def test_any_number_of_processes_comes_to_the_same():
+    X, _, shown = overlapping(n=120)
+    one, two = (PGLearnClassifier(**SMALL, n_jobs=jobs).fit(X, shown) for jobs in (1, 2))
+    assert one.hidden_losses_ == two.hidden_losses_
+    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
