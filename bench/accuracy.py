@@ -4,6 +4,7 @@
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
+    python bench/accuracy.py --untouched                    # eight that nothing was chosen by
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -41,9 +42,10 @@ from peers import PEERS, Peer
 from pglearn import PGLearnClassifier
 from record import Cell, Record, Score
 from tasks import NOISE, Draw, Task, published, with_noise
+from untouched_data import UNTOUCHED
 
 OURS = "pglearn"
-OTHERS = (*other_data.NAMES, *other_data.LATER, *other_data.LAST)
+OTHERS = (*other_data.NAMES, *other_data.LATER, *other_data.LAST, *UNTOUCHED)
 PAPER = dict(zip(DATA_SETS, (0.9232, 0.9066, 0.8241, 0.9321, 0.8234), strict=True))
 PAPER_NOISE = dict(zip(DATA_SETS, (0.9044, 0.9154, 0.8634, 0.8789, 0.6859), strict=True))
 PAPER_MEAN = {10: 0.8819, 20: 0.8900, 30: 0.9085, 40: 0.9153, 50: 0.9251}
@@ -89,7 +91,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", help="folder of the .npz files (default: PGLEARN_DATA or ../shared/data)")
     parser.add_argument("--other", action="store_true", help="small data sets, not the paper's")
     parser.add_argument("--later", action="store_true", help="fifteen that were written later")
-    parser.add_argument("--last", action="store_true", help="ten that came last")
+    parser.add_argument("--last", action="store_true", help="ten that came after these")
+    parser.add_argument("--untouched", action="store_true", help="eight that nothing was chosen by")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
     parser.add_argument("--splits", type=int, default=10)
@@ -114,7 +117,8 @@ def parsed() -> argparse.Namespace:
         other = other_data.NAMES if options.other or options.quick else ()
         later = other_data.LATER if options.later else ()
         last = other_data.LAST if options.last else ()
-        options.sets = (*other, *later, *last) or DATA_SETS
+        untouched = UNTOUCHED if options.untouched else ()
+        options.sets = (*other, *later, *last, *untouched) or DATA_SETS
     options.other = not set(options.sets) <= set(DATA_SETS)
     return options
 
