@@ -4,7 +4,7 @@
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
-    python bench/accuracy.py --untouched                    # eight that nothing was chosen by
+    python bench/accuracy.py --seen --untouched             # eight more, and ten that nothing was chosen by
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -26,11 +26,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import balanced_accuracy_score
 
-import other_data
+from catalogue import OTHERS, drawn, other_task
 from common import (
     DATA_SETS,
     Figure,
     data_folder,
+    few_labels,
     hidden,
     load,
     machine,
@@ -38,14 +39,15 @@ from common import (
     print_columns,
     print_table,
 )
+from other_data import LAST, LATER, NAMES, skewed
 from peers import PEERS, Peer
 from pglearn import PGLearnClassifier
 from record import Cell, Record, Score
+from seen_data import SEEN
 from tasks import NOISE, Draw, Task, published, with_noise
 from untouched_data import UNTOUCHED
 
 OURS = "pglearn"
-OTHERS = (*other_data.NAMES, *other_data.LATER, *other_data.LAST, *UNTOUCHED)
 PAPER = dict(zip(DATA_SETS, (0.9232, 0.9066, 0.8241, 0.9321, 0.8234), strict=True))
 PAPER_NOISE = dict(zip(DATA_SETS, (0.9044, 0.9154, 0.8634, 0.8789, 0.6859), strict=True))
 PAPER_MEAN = {10: 0.8819, 20: 0.8900, 30: 0.9085, 40: 0.9153, 50: 0.9251}
@@ -92,7 +94,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--other", action="store_true", help="small data sets, not the paper's")
     parser.add_argument("--later", action="store_true", help="fifteen that were written later")
     parser.add_argument("--last", action="store_true", help="ten that came after these")
-    parser.add_argument("--untouched", action="store_true", help="eight that nothing was chosen by")
+    parser.add_argument("--seen", action="store_true", help="eight that came after those")
+    parser.add_argument("--untouched", action="store_true", help="ten that nothing was chosen by")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
     parser.add_argument("--splits", type=int, default=10)
@@ -114,24 +117,27 @@ def parsed() -> argparse.Namespace:
     if options.quick:
         options.splits, options.peers, options.jobs = 2, ["LabelSpreading", "LDA"], 1
     if options.sets is None:
-        other = other_data.NAMES if options.other or options.quick else ()
-        later = other_data.LATER if options.later else ()
-        last = other_data.LAST if options.last else ()
-        untouched = UNTOUCHED if options.untouched else ()
-        options.sets = (*other, *later, *last, *untouched) or DATA_SETS
+        asked = {
+            NAMES: options.other or options.quick,
+            tuple(LATER): options.later,
+            tuple(LAST): options.last,
+            tuple(SEEN): options.seen,
+            tuple(UNTOUCHED): options.untouched,
+        }
+        options.sets = [name for names, wanted in asked.items() if wanted for name in names] or DATA_SETS
     options.other = not set(options.sets) <= set(DATA_SETS)
     return options
 
 
 def chosen_tasks(options: argparse.Namespace) -> list[Task]:
     if options.quick:
-        return [small_task(), other_data.other_task("species", options.percent)]
+        return [small_task(), other_task("species", options.percent)]
     return [with_noise(task_named(name, options), options.noise) for name in options.sets]
 
 
 def task_named(name: str, options: argparse.Namespace) -> Task:
     if name in OTHERS:
-        return other_data.other_task(name, options.percent)
+        return other_task(name, options.percent)
     folder = data_folder(options.data)
     data = load(name, folder)
     if data is None:
@@ -140,8 +146,8 @@ def task_named(name: str, options: argparse.Namespace) -> Task:
 
 
 def small_task() -> Task:
-    make = partial(other_data.skewed, (90, 40, 20))
-    return Task("small", partial(other_data.drawn, make, 0.1), imbalanced=True)
+    make = partial(skewed, (90, 40, 20))
+    return Task("small", partial(drawn, make, partial(few_labels, fraction=0.1)), imbalanced=True)
 
 
 def model(options: argparse.Namespace) -> PGLearnClassifier:

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-import other_data
-from common import DATA_SETS, data_folder, hidden, load, machine, print_columns, pyplot
+from catalogue import drawn, other_task
+from common import DATA_SETS, data_folder, few_labels, hidden, load, machine, print_columns, pyplot
+from other_data import NAMES, skewed
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.estimators.answer import Answer
@@ -78,9 +79,9 @@ def parsed() -> argparse.Namespace:
 
 def chosen_tasks(options: argparse.Namespace) -> list[Task]:
     if options.quick:
-        return [Task("small", partial(other_data.drawn, partial(other_data.skewed, (60, 40, 30)), 0.2))]
+        return [Task("small", partial(drawn, partial(skewed, (60, 40, 30)), partial(few_labels, fraction=0.2)))]
     if options.other:
-        return [other_data.other_task(name, 10) for name in other_data.NAMES]
+        return [other_task(name, 10) for name in NAMES]
     sets = [load(name, data_folder(options.data)) for name in options.sets]
     if None in sets:
         raise SystemExit("The published data sets are not in that folder: name it with --data. --quick needs none.")

@@ -1,4 +1,4 @@
-"""Data beside the paper's: scikit-learn's small tables and made-up ones, drawn anew each time.
+"""Data beside the paper's: scikit-learn's small tables and made-up ones, made anew for every draw.
 
 Some defaults were chosen with other draws of `NAMES` at hand (docs/accuracy.md says which), and the regressions beside
 the graphs with other draws of `LATER` as well. `LAST` was written after all of them, for judging only, and then what a
@@ -14,9 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from common import few_labels
 from pglearn import TableEncoder
-from tasks import Draw, Task
 
 Rows = tuple[np.ndarray, np.ndarray]  # X, y
 
@@ -407,28 +405,3 @@ LAST: dict[str, Callable[[int], Rows]] = {
     "smudges": smudges,
     "parcels": parcels,
 }
-
-
-def other_task(name: str, percent: int) -> Task:
-    """The share of labels in each class, or five of each for a name that ends so."""
-    from untouched_data import UNTOUCHED  # which is made with what is here
-
-    if make := (MADE | LATER | LAST | UNTOUCHED).get(name):
-        return Task(name, partial(drawn, make, percent / 100), imbalanced=name in IMBALANCED)
-    X, y = REAL[name.removesuffix("-5")](return_X_y=True)
-    if name.endswith("-5"):
-        return Task(name, lambda split: Draw(X, y, _some_of_each(y, 5, split)))
-    return Task(name, lambda split: Draw(X, y, few_labels(y, percent / 100, split)))
-
-
-def drawn(make: Callable[[int], Rows], fraction: float, split: int) -> Draw:
-    X, y = make(split)
-    return Draw(X, y, few_labels(y, fraction, split))
-
-
-def _some_of_each(y: np.ndarray, count: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    shown = np.zeros(len(y), dtype=bool)
-    for c in np.unique(y):
-        shown[rng.permutation(np.flatnonzero(y == c))[:count]] = True
-    return shown

@@ -11,6 +11,7 @@ from pglearn.estimators import opinion
 from pglearn.estimators.members import sharpened
 from pglearn.estimators.opinion import (
     GRAPHS,
+    PLAIN,
     Line,
     Opinion,
     Voice,
@@ -22,6 +23,7 @@ from pglearn.estimators.opinion import (
     said_by,
     weights_by,
 )
+from pglearn.laplace import PlainGraph
 from pglearn.logistic import Kernels, Lines
 from pglearn.sparse import sparse_rows
 
@@ -53,7 +55,7 @@ def test_lines_and_kernels_at_every_learned_distance():
     X, y = overlapping()
     columns = np.arange(20.0)
     found = fitted(X, y, {"learned": columns})
-    assert set(found) == {*fitted(X, y), "lines, learned", "kernels, learned"}
+    assert set(found) == {*fitted(X, y), "lines, learned", "kernels, learned", "kernels, relevant columns"}
     np.testing.assert_array_equal(found["kernels, learned"][0].columns, columns)
     np.testing.assert_array_equal(found["kernels, the table"][0].columns, standardising(X))
 
@@ -72,7 +74,7 @@ def test_learned_distances_see_through_noise():
 
 def test_distances_at_which_all_labelled_rows_are_the_same_say_nothing():
     X, y = overlapping()
-    assert set(fitted(X, y, {"learned": np.zeros(20)})) == set(fitted(X, y))
+    assert set(fitted(X, y, {"learned": np.zeros(20)})) == set(fitted(X, y, {}))
 
 
 def test_the_unit_of_a_column_makes_no_difference():
@@ -131,14 +133,16 @@ def test_the_loss_is_that_of_hidden_labels_and_no_single_one_costs_more_than_sev
     assert nats(probabilities[2:], np.array([0])) == pytest.approx(np.log(1000))
 
 
-def test_graphs_count_a_third_and_regressions_equal_parts_of_the_rest_where_all_lose_the_same():
-    assert weights_by({GRAPHS: 3.0, "a": 3.0, "b": 3.0}) == pytest.approx({GRAPHS: 0.35, "a": 0.325, "b": 0.325})
+def test_what_graphs_and_regressions_count_where_all_lose_the_same():
+    weights = weights_by(dict.fromkeys((GRAPHS, PLAIN, "a", "b", "c"), 3.0))
+    assert weights == pytest.approx({GRAPHS: 0.3, PLAIN: 0.1, "a": 0.2, "b": 0.2, "c": 0.2})
+    assert weights_by(dict.fromkeys((GRAPHS, "a", "b"), 3.0)) == pytest.approx(dict.fromkeys((GRAPHS, "a", "b"), 1 / 3))
 
 
 def test_a_nat_counts_a_half():
     weights = weights_by({GRAPHS: 10.0, "a": 8.0, "b": 6.0})
     assert weights["b"] / weights["a"] == pytest.approx(np.exp(1))
-    assert weights["a"] / weights[GRAPHS] == pytest.approx(np.exp(1) * 0.325 / 0.35)
+    assert weights["a"] / weights[GRAPHS] == pytest.approx(np.exp(1))
     assert sum(weights.values()) == pytest.approx(1)
 
 
@@ -154,7 +158,7 @@ def test_graphs_are_raised_to_the_power_that_makes_labels_most_likely():
 
 def test_those_that_count_next_to_nothing_are_not_kept():
     X, y = overlapping()
-    found = fitted(X, y)
+    found = {name: one for name, (one, _) in fitted(X, y).items()}
     heard = opinion_of(found, {GRAPHS: 0.5, "lines, the table": 0.3, "kernels, the table": 0.2, "discriminant": 1e-4})
     assert [voice.weight for voice in heard.voices] == pytest.approx([0.6, 0.4])
     assert heard.weight == pytest.approx(0.5, abs=1e-3)
@@ -172,3 +176,22 @@ def test_what_is_heard_is_the_mean_of_graphs_and_regressions():
     assert heard.kind == "linear"
     assert Opinion([Voice(one, 0.3), Voice(other, 0.7)], 0.4).kind == "kernel"
     assert Opinion([Voice(Line(0, np.zeros(2), 1.0, np.zeros(2)), 1.0)], 0.4).kind == "linear"
+
+
+def test_the_plain_graph_says_of_rows_of_the_table_what_has_spread_to_them():
+    X, y = overlapping()
+    (one, _), *_ = fitted(X, y).values()
+    spread = PlainGraph(X).spread(LABELLED, np.eye(2)[y[LABELLED]], np.full(2, 0.5))
+    heard = Opinion([Voice(one, 0.2), Voice(spread, 0.8)], 0.4)
+    rows = np.arange(100, 140)
+    np.testing.assert_allclose(heard.of_table(X, [], rows), 0.2 * one.of(X[rows]) + 0.8 * spread.F[rows])
+    np.testing.assert_allclose(heard.of(X[rows], []), 0.2 * one.of(X[rows]) + 0.8 * spread.of(X[rows]))
+    assert heard.kind == "graph"
+
+
+def test_relevant_columns_are_looked_for_where_there_are_two_labels_for_each():
+    X, y = overlapping(d=31)
+    assert "kernels, relevant columns" not in fitted(X, y, {})
+    found = fitted(X[:, :30], y, {})
+    assert "kernels, relevant columns" in found
+    assert "kernels, relevant columns" not in fitted(X[:, :30], y), "that takes longer than the others"

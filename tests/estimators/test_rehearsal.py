@@ -15,7 +15,7 @@ from rich.console import Console
 from pglearn import PGLearnClassifier
 from pglearn.estimators import rehearsal
 from pglearn.estimators.members import sharpened
-from pglearn.estimators.opinion import GRAPHS
+from pglearn.estimators.opinion import GRAPHS, PLAIN
 from pglearn.estimators.rehearsal import Stage, judged, parts, rehearsals
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
@@ -47,6 +47,18 @@ def around(n=300, d=8, seed=0):
     squares = (X**2).sum(axis=1)
     y = (squares > np.median(squares)).astype(int)
     return X, y, np.where(np.arange(n) < 80, y, -1)
+
+
+def linked(n=450, seed=3):
+    """Two rings through each other in a cloud, five labels of each."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    angle, flat = rng.uniform(0, 2 * np.pi, n), np.zeros(n)
+    first = np.column_stack([np.cos(angle), np.sin(angle), flat])
+    second = np.column_stack([1 + np.cos(angle), flat, np.sin(angle)])
+    cloud = rng.normal([0.5, 0, 0], 2, size=(n, 3))
+    X = np.choose(y[:, None], [first, second, cloud]) + rng.normal(scale=0.12, size=(n, 3))
+    return X, y, np.where(np.arange(n) < 15, y, -1)
 
 
 def searched(X, shown, **changes):
@@ -195,9 +207,35 @@ def test_kernels_are_heard_where_one_class_lies_around_the_other(bent):
     assert bent.score(X_new, y_new) > 0.75
 
 
+@pytest.fixture(scope="module")
+def few():
+    X, _, shown = linked()
+    return PGLearnClassifier(random_state=0, n_candidates=5, budget=4).fit(X, shown)
+
+
+def test_the_plain_graph_is_heard_where_labels_are_few(few):
+    _, y, shown = linked()
+    hidden = shown < 0
+    assert few.regression_ == "graph"
+    graphs = replace(few._answer, beside=None).distributions.argmax(axis=1)
+    assert (few.transduction_ == y)[hidden].mean() > (graphs == y)[hidden].mean() + 0.05
+    assert few.hidden_losses_[PLAIN] < few.hidden_losses_[GRAPHS]
+    X_new, y_new, _ = linked(seed=4)
+    assert few.score(X_new, y_new) > 0.75
+
+
+def test_columns_that_say_nothing_are_seen_through():
+    X, y, shown = around(d=3)
+    X = np.hstack([X, np.random.default_rng(9).normal(size=(len(X), 5))])
+    model = PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+    losses = model.hidden_losses_
+    assert losses["kernels, relevant columns"] == min(losses.values())
+    assert (model.transduction_ == y)[shown < 0].mean() > 0.8
+
+
 def test_the_losses_of_all_are_told_and_weigh_them(bent):
     losses = bent.hidden_losses_
-    assert {GRAPHS, "kernels, the table", "lines, the table", "discriminant"} < set(losses)
+    assert {GRAPHS, PLAIN, "kernels, the table", "lines, the table", "discriminant"} < set(losses)
     assert losses["kernels, the table"] < losses[GRAPHS] < np.log(2) * 1.2
     weights = rehearsal.weights_by({name: 80 * loss for name, loss in losses.items()})
     assert bent.regression_weight_ == pytest.approx(1 - weights[GRAPHS])
@@ -249,7 +287,7 @@ def test_it_says_nothing_of_rows_whose_label_is_given(model):
     np.testing.assert_allclose(answer.opinion[0][answer.labelled], means / means.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("heard", ["model", "bent"])
+@pytest.mark.parametrize("heard", ["model", "bent", "few"])
 def test_what_is_heard_is_kept_in_the_file(heard, request, tmp_path):
     model = request.getfixturevalue(heard)
     X = np.random.default_rng(1).normal(size=(50, model.n_features_in_))

@@ -9,7 +9,7 @@ raised to a power that leaves them as sure as before (docs/defaults.md has the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from pglearn.estimators.members import Member, averaged, shared_out, sharpened
 from pglearn.estimators.opinion import Line, Opinion, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
+from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.logistic import Kernels, Lines
 from pglearn.problem import Array, Points, Problem
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
@@ -247,7 +248,7 @@ class Answer:
         tails = state["tails"] if len(state["tails"]) else None
         scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]), tails)
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
-        power, beside = float(state["power"]), _opinion_from_arrays(state)
+        power, beside = float(state["power"]), _opinion_from_arrays(state, X)
         return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, beside)
 
     @property
@@ -257,7 +258,7 @@ class Answer:
 
 def heard_beside(beside: Opinion, X: Points, bases: list[Basis], rows: Array) -> Array:
     """What it says of some rows of the table, batch by batch."""
-    return np.concatenate([beside.of(X[rows[batch]], bases) for batch in _batches(X) if len(rows[batch])])
+    return np.concatenate([beside.of_table(X, bases, rows[batch]) for batch in _batches(X) if len(rows[batch])])
 
 
 def _batches(X: Points) -> list[slice]:
@@ -272,7 +273,7 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
-REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels)}
+REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, PlainSpread)}
 
 
 def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
@@ -283,20 +284,26 @@ def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
         "voices": np.array([type(voice.regression).__name__ for voice in beside.voices]),
     }
     for number, voice in enumerate(beside.voices):
-        for field in fields(voice.regression):
+        for field in _own_fields(type(voice.regression)):
             arrays[f"voice_{number}_{field.name}"] = np.asarray(getattr(voice.regression, field.name))
     return arrays
 
 
-def _opinion_from_arrays(state: dict[str, Array]) -> Opinion | None:
+def _own_fields(kind: type) -> list[Field[Any]]:
+    """Of a regression, without the graph of the table, which is made of the table again."""
+    return [field for field in fields(kind) if field.name != "plain"]
+
+
+def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
     if not len(state["beside"]):
         return None
     weight, power, *weights = state["beside"].tolist()
     voices = []
     for number, (kind, of_voice) in enumerate(zip(state["voices"].tolist(), weights, strict=True)):
-        names = [field.name for field in fields(REGRESSIONS[kind])]
+        names = [field.name for field in _own_fields(REGRESSIONS[kind])]
         parts: dict[str, Any] = {name: state[f"voice_{number}_{name}"] for name in names}
         parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
+        parts |= {"plain": PlainGraph(X)} if REGRESSIONS[kind] is PlainSpread else {}
         voices.append(Voice(REGRESSIONS[kind](**parts), of_voice))
     return Opinion(voices, weight, power)
 

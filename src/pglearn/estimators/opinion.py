@@ -4,10 +4,12 @@ Where each of many columns says a little and the classes overlap, or where one c
 often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty (2003) let labels spread from
 the answers of another classifier; here these are averaged with those of the graphs. There are several: a discriminant
 analysis of the standardised columns, and logistic regressions between pairs of classes, on products of rows and on
-Gaussian kernels, at distances that the table has and at those that the graphs have learned.
+Gaussian kernels, at distances that the table has and at those that the graphs have learned; kernels also at the
+distances of columns that are found to be relevant (`pglearn.relevance`). And a few labels bend what is learned from
+them, so the graph of the table's own distances is heard as well (`pglearn.laplace`).
 
-Graphs and regressions are believed for how likely they make labels that none of them has learned from
-(`pglearn.estimators.rehearsal`): each counts exp(−½ s), s its loss in nats, the graphs a third beforehand and the
+All are believed for how likely they make labels that none of them has learned from (`pglearn.estimators.rehearsal`):
+each counts exp(−½ s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
 regressions equal parts of the rest. Were one of them the truth, and the labels many, it would be exp(−s). Shares of
 what has spread to a row are not probabilities, and are raised to the power that makes those labels most likely, as
 regressions have a slope (docs/defaults.md has the measurements).
@@ -25,12 +27,14 @@ from scipy.special import softmax
 from pglearn.basis import Basis, standardising, vary
 from pglearn.discriminant import discriminant
 from pglearn.estimators.members import sharpened
+from pglearn.laplace import PlainSpread
 from pglearn.logistic import WORTH, Kernels, Lines, fitted_slope, kernels, lines
 from pglearn.problem import Array, Points
+from pglearn.relevance import relevant
 from pglearn.sparse import is_sparse
 
-GRAPHS, TABLE = "graphs", "the table"
-BEFOREHAND = 0.35  # what the graphs count
+GRAPHS, PLAIN, TABLE = "graphs", "plain graph", "the table"
+BEFOREHAND = {GRAPHS: 0.3, PLAIN: 0.1}  # what they count; regressions have the rest
 MOST_POWER = 2.0  # of the graphs: more is luck with the hidden labels
 LEAST_PROBABLE = 1e-3  # a label that was thought to be less likely costs no more
 LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
@@ -53,7 +57,7 @@ class Line:
     log_shares: Array
 
 
-Regression: TypeAlias = Line | Lines | Kernels
+Regression: TypeAlias = Line | Lines | Kernels | PlainSpread
 Regressions: TypeAlias = dict[str, tuple[Regression, float]]
 """By name, each with its loss in nats on labels that it has not seen."""
 
@@ -64,6 +68,10 @@ def said_by(regression: Regression, X: Points, bases: Sequence[Basis]) -> Array:
         return regression.of(X)
     coordinates = bases[regression.basis].of(X) - regression.middle
     return np.asarray(softmax(regression.slope * coordinates + regression.log_shares, axis=1))
+
+
+def _said_of_table(regression: Regression, X: Points, bases: Sequence[Basis], rows: Array) -> Array:
+    return regression.F[rows] if isinstance(regression, PlainSpread) else said_by(regression, X[rows], bases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +95,12 @@ class Opinion:
     def kind(self) -> str:
         """Of the regression that counts most."""
         most = max(self.voices, key=lambda voice: voice.weight)
-        return "kernel" if isinstance(most.regression, Kernels) else "linear"
+        kinds = {Kernels: "kernel", PlainSpread: "graph"}
+        return kinds.get(type(most.regression), "linear")
+
+    def of_table(self, X: Points, bases: Sequence[Basis], rows: Array) -> Array:
+        """Probabilities of the classes of some rows of the table X, without the graphs."""
+        return np.asarray(sum(voice.weight * _said_of_table(voice.regression, X, bases, rows) for voice in self.voices))
 
     def of(self, X: Points, bases: Sequence[Basis]) -> Array:
         """Probabilities of the classes, without the graphs."""
@@ -103,7 +116,8 @@ def regressions(
 ) -> Regressions:
     """All that can be fitted to the labels `Y` of the rows `labelled`.
 
-    `learned` are the distances to look at beside those of the table: what each column is multiplied with, by name.
+    `learned` are the distances to look at beside those of the table: what each column is multiplied with, by name. What
+    takes longer to learn is left out without them.
     """
     if is_sparse(X):
         return _line(X, bases, labelled, Y)
@@ -118,6 +132,9 @@ def regressions(
             found[f"kernels, {name}"] = kernels(columns, rows, Y)
             if name == TABLE and (Y.sum(axis=0) > 1).any():
                 found["discriminant"] = discriminant(columns, rows, Y)
+    relevance = None if learned is None else relevant(standardising(X), rows, Y)
+    if relevance is not None:
+        found["kernels, relevant columns"] = kernels(relevance, rows, Y)
     return found
 
 
@@ -135,7 +152,7 @@ def learned_distances(bases: Sequence[Basis], members: Iterable[tuple[int, Array
 def nats(probabilities: Array, codes: Array) -> float:
     """The loss of probabilities (rows × classes) on labels that they were not made from."""
     of_label = probabilities[np.arange(len(codes)), codes]
-    return -float(np.log(np.maximum(of_label, LEAST_PROBABLE)).sum())
+    return float(np.log(1 / np.maximum(of_label, LEAST_PROBABLE)).sum())
 
 
 def fitted_power(probabilities: Array, codes: Array) -> float:
@@ -145,21 +162,22 @@ def fitted_power(probabilities: Array, codes: Array) -> float:
 
 
 def weights_by(losses: dict[str, float]) -> dict[str, float]:
-    """How much the graphs and each regression count, by their losses in nats."""
-    others = max(len(losses) - 1, 1)
-    beforehand = [BEFOREHAND if name == GRAPHS else (1 - BEFOREHAND) / others for name in losses]
-    weights = softmax(np.log(beforehand) - WORTH * np.array(list(losses.values())))
+    """How much the graphs and each of the others count, by their losses in nats."""
+    regressions = max(len(losses.keys() - BEFOREHAND.keys()), 1)
+    of_regression = (1 - sum(BEFOREHAND.values())) / regressions
+    beforehand = np.log([BEFOREHAND.get(name, of_regression) for name in losses])
+    weights = softmax(beforehand - WORTH * np.array(list(losses.values())))
     return dict(zip(losses, weights.tolist(), strict=True))
 
 
-def opinion_of(regressions: Regressions, weights: dict[str, float], power: float = 1.0) -> Opinion | None:
-    """Those of the regressions that count enough beside graphs raised to `power`; None if they do not, all together."""
+def opinion_of(others: dict[str, Regression], weights: dict[str, float], power: float = 1.0) -> Opinion | None:
+    """Those of the others that count enough beside graphs raised to `power`; None if they do not, all together."""
     together = sum(weight for name, weight in weights.items() if name != GRAPHS)
     if together < LEAST_WEIGHT:
         return None
-    heard = {name: weights[name] / together for name in regressions if weights[name] >= LEAST_VOICE * together}
+    heard = {name: weights[name] / together for name in others if weights[name] >= LEAST_VOICE * together}
     total = sum(heard.values())
-    return Opinion([Voice(regressions[name][0], weight / total) for name, weight in heard.items()], together, power)
+    return Opinion([Voice(others[name], weight / total) for name, weight in heard.items()], together, power)
 
 
 def _line(X: Points, bases: Sequence[Basis], labelled: Array, Y: Array) -> Regressions:

@@ -3,9 +3,10 @@
 The search has bent its graphs until they fit the given labels, and on these they look better than they are: hidden
 labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
 is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
-in turn the member of every basis that counts most sets out again from its start, and then the graphs, and regressions
-at the distances that were learned so, say what they think of the labels that none of them has seen. All are judged by
-that alike (`pglearn.estimators.opinion`), and what the search has learned from all labels gives the answer.
+in turn the member of every basis that counts most sets out again from its start, and then the graphs, regressions at
+the distances that were learned so, and the graph of the table's own distances say what they think of the labels that
+none of them has seen. All are judged by that alike (`pglearn.estimators.opinion`), and what is learned from all labels
+gives the answer.
 
 This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
 comes near, it would change nothing, and is not done.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -25,7 +27,10 @@ from pglearn.estimators.conclusion import Table
 from pglearn.estimators.members import Member, averaged, sharpened, weights_of
 from pglearn.estimators.opinion import (
     GRAPHS,
+    PLAIN,
     Opinion,
+    Regression,
+    Regressions,
     fitted_power,
     learned_distances,
     nats,
@@ -35,6 +40,7 @@ from pglearn.estimators.opinion import (
     weights_by,
 )
 from pglearn.graph import mean_distance
+from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem, dealt_by_class, drawn_by_class
 from pglearn.search import Candidate, Stint
@@ -86,13 +92,11 @@ class Judgement:
 
 
 def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream) -> Judgement:
-    """How far to believe the chosen candidates, and regressions beside them. If it is stopped, by the parts so far."""
+    """How far to believe the chosen candidates, and others beside them. If it is stopped, by the parts so far."""
     weights, doubt = weights_of(chosen, stage.task.descent.yardstick)
-    labels = _regressed(table.problem, stage.draws.seed)
-    rows, codes = table.problem.labelled[labels], table.problem.codes[labels]
-    Y = np.eye(table.problem.n_classes)
-    own = regressions(table.X, table.bases, rows, Y[codes])
-    if not own or not _comes_near(min(loss for _, loss in own.values()) / len(rows), doubt, table.searched):
+    lessons = _Lessons.of(table, stage.draws.seed)
+    own = lessons.regressions(table.bases)
+    if not own or not _comes_near(min(loss for _, loss in own.values()) / len(lessons.rows), doubt, table.searched):
         return Judgement(None, {})
     heard: list[dict[str, Array]] = []
     codes_heard: list[Array] = []
@@ -100,29 +104,74 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     dealt = parts(table.searched, stage.draws.seed)
     emit("rehearsal_started", parts=len(dealt), members=[candidate.id for candidate in best])
     for rehearsal in rehearsals(table, stage, best, dealt):
-        shown, hidden = ~np.isin(rows, rehearsal.hidden), rehearsal.hidden
-        of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, hidden)]
-        learned = _distances(table, rehearsal.bases, rehearsal.members)
-        found = regressions(table.X, rehearsal.bases, rows[shown], Y[codes[shown]], learned)
-        said = {GRAPHS: rehearsal.graphs}
-        said |= {name: said_by(one, table.X[hidden], rehearsal.bases) for name, (one, _) in found.items()}
+        said = {GRAPHS: rehearsal.graphs, **lessons.said_of_hidden(rehearsal)}
+        of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, rehearsal.hidden)]
         heard.append(said)
         codes_heard.append(of_hidden)
         losses = {name: nats(one, of_hidden) for name, one in said.items()}
-        emit("rehearsal_part_ended", hidden=len(hidden), losses=losses)
+        emit("rehearsal_part_ended", hidden=len(of_hidden), losses=losses)
     if not heard:
         return Judgement(None, {})
-    learned = _distances(table, table.bases, _learned(chosen, weights))
-    found = regressions(table.X, table.bases, rows, Y[codes], learned)
-    found = {name: one for name, one in found.items() if all(name in said for said in heard)}
-    said = {name: np.concatenate([part[name] for part in heard]) for name in (GRAPHS, *found)}
+    beside = lessons.learned_by_all(_learned(chosen, weights))
+    beside = {name: one for name, one in beside.items() if all(name in said for said in heard)}
+    said = {name: np.concatenate([part[name] for part in heard]) for name in (GRAPHS, *beside)}
     of_hidden = np.concatenate(codes_heard)
-    power = fitted_power(said[GRAPHS], of_hidden)
-    said[GRAPHS] = sharpened(said[GRAPHS], power)
+    powers = {name: fitted_power(said[name], of_hidden) for name in (GRAPHS, PLAIN) if name in said}
+    said |= {name: sharpened(said[name], power) for name, power in powers.items()}
     losses = {name: nats(one, of_hidden) for name, one in said.items()}
-    opinion = opinion_of(found, weights_by(losses), power)
+    if isinstance(spread := beside.get(PLAIN), PlainSpread):
+        beside[PLAIN] = replace(spread, F=sharpened(spread.F, powers[PLAIN]))
+    opinion = opinion_of(beside, weights_by(losses), powers[GRAPHS])
     emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
     return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Lessons:
+    """What those beside the graphs learn from."""
+
+    table: Table
+    rows: Array
+    """Labelled ones, from which regressions learn."""
+    codes: Array
+    plain: PlainGraph | None
+    """Not of a large table: a graph of all its rows would take as long as the search of a sample."""
+
+    @classmethod
+    def of(cls, table: Table, seed: int) -> Self:
+        labels = _regressed(table.problem, seed)
+        plain = None if is_sparse(table.X) or table.is_sampled else PlainGraph(table.X)
+        return cls(table, table.problem.labelled[labels], table.problem.codes[labels], plain)
+
+    def regressions(
+        self, bases: Sequence[Basis], members: Learned | None = None, hidden: Array | None = None
+    ) -> Regressions:
+        """Those that can be fitted without `hidden` labels, at learned distances too where there are `members`."""
+        shown = slice(None) if hidden is None else ~np.isin(self.rows, hidden)
+        Y = np.eye(self.table.problem.n_classes)[self.codes[shown]]
+        # Of a sparse table there is only the line at the distances that it has.
+        learned = None if members is None or is_sparse(self.table.X) else learned_distances(bases, members)
+        return regressions(self.table.X, bases, self.rows[shown], Y, learned)
+
+    def said_of_hidden(self, rehearsal: Rehearsal) -> dict[str, Array]:
+        """By name, what each says of the labels that were hidden."""
+        hidden, problem = rehearsal.hidden, self.table.problem
+        found = self.regressions(rehearsal.bases, rehearsal.members, hidden)
+        said = {name: said_by(one, self.table.X[hidden], rehearsal.bases) for name, (one, _) in found.items()}
+        if self.plain is not None:
+            left = problem.without(np.flatnonzero(np.isin(problem.labelled, hidden)))
+            said[PLAIN] = _spread(self.plain, left).F[hidden]
+        return said
+
+    def learned_by_all(self, members: Learned) -> dict[str, Regression]:
+        """By name, what has learned from all labels."""
+        found = self.regressions(self.table.bases, members)
+        learned: dict[str, Regression] = {name: one for name, (one, _) in found.items()}
+        return learned if self.plain is None else learned | {PLAIN: _spread(self.plain, self.table.problem)}
+
+
+def _spread(plain: PlainGraph, problem: Problem) -> PlainSpread:
+    return plain.spread(problem.labelled, problem.Y, problem.prior)
 
 
 def rehearsals(table: Table, stage: Stage, members: Sequence[Candidate], dealt: Sequence[Array]) -> Iterator[Rehearsal]:
@@ -227,11 +276,6 @@ def _best_of_each_basis(chosen: Sequence[Candidate], weights: Array) -> list[Can
     for number in np.argsort(-weights, kind="stable").tolist():
         best.setdefault(chosen[number].basis, number)
     return [chosen[number] for number in best.values()]
-
-
-def _distances(table: Table, bases: Sequence[Basis], members: Learned) -> dict[str, Array]:
-    """Learned ones; of a sparse table none, for there is only the line at those that it has."""
-    return {} if is_sparse(table.X) else learned_distances(bases, members)
 
 
 def _learned(candidates: Sequence[Candidate], weights: Array) -> Learned:

@@ -34,7 +34,9 @@ class Edges:
         pairs *= n
         pairs += np.maximum(p, q)
         pairs.sort()
-        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]  # np.unique hashes first, which takes longer
+        pairs = pairs[
+            np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
+        ]  # np.unique hashes first, which takes longer
         i, j = (part.astype(np.int32) for part in np.divmod(pairs, n))
         del pairs
         # Given row by row, first those before it, the columns of a row come out in order.
