@@ -59,6 +59,18 @@ def test_labels_spread_as_in_the_definition(large, monkeypatch):
     np.testing.assert_allclose(PlainGraph(X).spread(labelled, Y, SHARES).F, expected, atol=1e-4 if large else 1e-8)
 
 
+def test_the_end_of_a_long_path_is_reached(monkeypatch):
+    """Of a spiral with one label at each end, by conjugate gradients, which are off by more than is left there."""
+    monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
+    angle = 6 * np.pi * np.sqrt(np.linspace(0.02, 1, 3000))
+    X = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)])
+    found = PlainGraph(X).spread(np.array([0, 2999]), np.eye(2), SHARES)
+    assert not (found.F == SHARES).all(axis=1).any()
+    first = found.F[:, 0]
+    assert (np.diff(first) <= 1e-9).all()
+    assert first[100] > 0.9 > 0.1 > first[2900]
+
+
 def test_two_moons_with_five_labels_each():
     X, y, labelled = moons()
     found = PlainGraph(X).spread(labelled, np.eye(2)[y[labelled]], SHARES)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pglearn.relevance import _minus_log_likelihood, relevant
+from pglearn.relevance import _minus_log_likelihood, relevant, tells_of_columns
 
 
 def around(n=60, d=6, seed=0):
@@ -24,7 +24,7 @@ def test_the_loss_is_the_likelihood_of_a_gaussian_process():
     a, scale, noise = rng.uniform(0.2, 2, 6), 1.7, 0.4
     K = scale * rbf_kernel(Z * np.sqrt(a), gamma=1) + noise * np.eye(60)
     expected = -sum(multivariate_normal(np.zeros(60), K).logpdf(t) for t in T.T)
-    value, _ = _minus_log_likelihood(np.log([*a, scale, noise]), Z, T, classes=3)
+    value, _ = _minus_log_likelihood(np.log([*a, scale, noise]), Z, T, contrasts=3)
     assert value + 3 * 60 * np.log(2 * np.pi) / 2 == pytest.approx(expected, rel=1e-12)
 
 
@@ -33,11 +33,11 @@ def test_its_gradient_is_that_of_finite_differences():
     at = np.random.default_rng(1).normal(scale=0.5, size=8)
 
     def value(logs):
-        return _minus_log_likelihood(logs, Z, Y - 0.5, classes=2)[0]
+        return _minus_log_likelihood(logs, Z, Y - 0.5, contrasts=2)[0]
 
     steps = 1e-5 * np.eye(8)
     expected = [(value(at + step) - value(at - step)) / 2e-5 for step in steps]
-    np.testing.assert_allclose(_minus_log_likelihood(at, Z, Y - 0.5, classes=2)[1], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(_minus_log_likelihood(at, Z, Y - 0.5, contrasts=2)[1], expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -73,11 +73,16 @@ def test_columns_that_are_constant_or_left_out_stay_out():
     assert found[0] > 0
 
 
-def test_few_labels_say_nothing():
+def test_two_labels_tell_of_a_column():
+    columns = np.array([1.0, 2, 0, 1])
+    assert tells_of_columns(columns, 6)
+    assert not tells_of_columns(columns, 5)
+
+
+def test_where_there_is_nothing_to_tell():
     X, Y = around()
-    assert relevant(np.ones(6), X[:11], Y[:11]) is None
-    assert relevant(np.ones(6), X[:12], Y[:12]) is not None
     assert relevant(np.zeros(6), X, Y) is None
+    assert relevant(np.ones(6), np.ones_like(X), Y) is None
     assert relevant(np.ones(6), X, np.eye(2)[np.zeros(60, dtype=int)]) is None
 
 

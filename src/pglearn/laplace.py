@@ -7,7 +7,7 @@
 | D, P   | the degrees, and D^−½ W D^−½                                                        | n × n |
 | l, u   | rows with a label and without                                                       |       |
 | f      | labels, and of other rows the mean of their neighbours: the harmonic solution       | n × c |
-| π, m   | shares of the classes among the labels, and means of f_u                            | c     |
+| π, m   | shares of the classes among the labels, and means of f over u, rows summing to one  | c     |
 
 A handful of labels bends the weights of a learned graph: two moons with five labels each are better told apart by a
 graph that nobody has bent. Labels are held here, and not only where spreading begins (Zhu, Ghahramani, Lafferty 2003;
@@ -15,16 +15,18 @@ with such weights it is the Laplace learning of the package graphlearning). From
 g = D_u^½ f_u, comes (I − μ P_uu) g = μ P_ul D_l^½ Y: the system of `pglearn.propagation.lgc` on part of a graph. With μ
 a little below one it has a solution where no label reaches, too: nothing.
 
-Far from all labels every row has nearly the same f, that of some class with a label in the middle, and so it is brought
-to the classes' shares: row by row f ∘ π / m, to a sum of one (class mass normalisation, in the same paper).
+A row is reached if a path leads to it from a label; one that equals ten others may have no other neighbours. Far from
+all labels the rows have nearly the same f, that of some class with a label in the middle, and so f is brought to the
+shares of the classes: f ∘ π / m, rows to a sum of one again (class mass normalisation, in the same paper).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from pglearn.basis import standardising
 from pglearn.graph import Edges, Graph, k_nearest
@@ -35,7 +37,7 @@ from pglearn.propagation import LGC
 
 NEIGHBOURS = 10
 NARROW = 4.0  # exponent of the k-th neighbour
-ALPHA, TOLERANCE = 0.9999, 1e-8
+ALPHA, TOLERANCE = 0.9999, 1e-12  # rows at the end of a long path have but little of anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +71,19 @@ class PlainGraph:
         squares = squared_distances(Z, Z, edges.i, edges.j)
         return graph_of_exponents(edges, _in_widths(squares, np.maximum(farthest[edges.i], farthest[edges.j])))
 
+    @cached_property
+    def parts(self) -> Array:
+        """For every row the number of the connected part that it is in."""
+        return np.asarray(connected_components(self.graph.P, directed=False)[1])
+
     def spread(self, labelled: Array, Y: Array, shares: Array) -> PlainSpread:
-        """What the one-hot labels `Y` of some rows come to; `shares` of the classes where no label reaches."""
+        """What the one-hot labels `Y` of some rows come to.
+
+        `shares` of the classes are what rows that are reached have in the mean, and the others each.
+        """
         graph, n = self.graph, len(self.X)
         others = np.setdiff1d(np.arange(n), labelled)
-        F = np.zeros((n, Y.shape[1]))
+        F = np.tile(shares, (n, 1))
         F[labelled] = Y
         if not len(others):
             return PlainSpread(self, F)
@@ -81,10 +91,9 @@ class PlainGraph:
         source = ALPHA * (graph.P[others][:, labelled] @ (roots[labelled] * Y))
         solution = LGC(ALPHA, tolerance=TOLERANCE).system(_among(graph, others)).solve(source)
         found = np.maximum(solution.F, 0) / roots[others]
-        sums = found.sum(axis=1, keepdims=True)
-        reached = sums[:, 0] > Y.shape[1] * solution.error
-        F[others] = shares
-        F[others[reached]] = _with_shares(found[reached] / sums[reached], shares)
+        sums = found.sum(axis=1)
+        reached = np.isin(self.parts[others], self.parts[labelled]) & (sums > 0)
+        F[others[reached]] = _with_shares(found[reached] / sums[reached, None], shares)
         return PlainSpread(self, F)
 
 
@@ -96,8 +105,12 @@ class PlainSpread:
     F: Array
     """Class probabilities of the rows of the table, n × c."""
 
+    def afresh(self) -> PlainSpread:
+        """The same without what was made of the table on the way, which may be larger than the table."""
+        return replace(self, plain=PlainGraph(self.plain.X))
+
     def of(self, X: Array) -> Array:
-        """Those of new rows: the mean of their neighbours in the table."""
+        """Those of new rows: the mean of their neighbours in the table, at the width that the new row has."""
         Z, points = self.plain.placed(X), self.plain.points
         neighbours = k_nearest(points, NEIGHBOURS, Z)
         squares = _squares_to(neighbours, Z, points)

@@ -39,8 +39,13 @@ USUAL_NOISE = 0.3
 LEAST, MOST = -12.0, 6.0  # of the logarithms, from the usual
 
 
+def tells_of_columns(columns: Array, n_labels: int) -> bool:
+    """Whether there are labels enough to look for those that are relevant."""
+    return bool(n_labels >= LABELS_PER_COLUMN * (columns > 0).sum())
+
+
 def relevant(columns: Array, rows: Array, Y: Array) -> Array | None:
-    """What to multiply columns with so that those that tell classes apart count; None where labels are too few.
+    """What to multiply columns with so that those that tell classes apart count; None where there is nothing to tell.
 
     `columns` is what labelled `rows` are multiplied with beforehand, `Y` their classes, one-hot.
 
@@ -51,18 +56,18 @@ def relevant(columns: Array, rows: Array, Y: Array) -> Array | None:
     [1.3, 0.0, 1.2, 0.1]
     """
     used = np.flatnonzero((columns > 0) & vary(rows))
-    classes = int((Y.sum(axis=0) > 0).sum()) - 1
-    if not (len(used) and classes) or len(rows) < LABELS_PER_COLUMN * len(used):
+    contrasts = int((Y.sum(axis=0) > 0).sum()) - 1
+    if not (len(used) and contrasts):
         return None
     Z = (rows[:, used] - rows[:, used].mean(axis=0)) * columns[used]
     wide = -np.log(mean_square(euclidean_distances(Z, squared=True)))
     usual = np.array([wide] * len(used) + [0.0, np.log(USUAL_NOISE)])
     spread = np.array([SPREAD_OF_WEIGHTS] * len(used) + [SPREAD_OF_SCALES] * 2)
     T = Y - Y.mean(axis=0)
-    T *= np.sqrt(classes * len(T) / (T**2).sum())
+    T *= np.sqrt(contrasts * len(T) / (T**2).sum())
 
     def surprise(logs: Array) -> tuple[float, Array]:
-        value, gradient = _minus_log_likelihood(logs, Z, T, classes)
+        value, gradient = _minus_log_likelihood(logs, Z, T, contrasts)
         away = (logs - usual) / spread
         return value + away @ away / 2, gradient + away / spread
 
@@ -73,7 +78,7 @@ def relevant(columns: Array, rows: Array, Y: Array) -> Array | None:
     return weighted
 
 
-def _minus_log_likelihood(logs: Array, Z: Array, T: Array, classes: int) -> tuple[float, Array]:
+def _minus_log_likelihood(logs: Array, Z: Array, T: Array, contrasts: int) -> tuple[float, Array]:
     """−log p(T) but for a constant, and its derivatives, by log a, log s and log ν."""
     a, scale, noise = np.exp(logs[:-2]), np.exp(logs[-2]), np.exp(logs[-1])
     k = scale * np.exp(-euclidean_distances(Z * np.sqrt(a), squared=True))
@@ -82,8 +87,8 @@ def _minus_log_likelihood(logs: Array, Z: Array, T: Array, classes: int) -> tupl
     factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     inverse = cho_solve(factor, np.eye(len(Z)), check_finite=False)
     A = inverse @ T
-    value = (T * A).sum() / 2 + classes * np.log(np.diag(factor[0])).sum()
-    B = (classes * inverse - A @ A.T) / 2
+    value = (T * A).sum() / 2 + contrasts * np.log(np.diag(factor[0])).sum()
+    B = (contrasts * inverse - A @ A.T) / 2
     of_k = B * k
     by_weight = -2 * a * ((of_k.sum(axis=1) @ Z**2) - (Z * (of_k @ Z)).sum(axis=0))
     return float(value), np.append(by_weight, (of_k.sum(), noise * np.trace(B)))

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from pglearn import PGLearnClassifier
+from pglearn.errors import ModelFileError
 from pglearn.estimators import rehearsal
 from pglearn.estimators.members import sharpened
 from pglearn.estimators.opinion import GRAPHS, PLAIN
@@ -122,6 +123,12 @@ def test_what_is_learned_knows_nothing_of_the_hidden_labels(monkeypatch):
         assert mine[2] == yours[2]
     for mine, yours in zip(one.bases, other.bases, strict=True):
         np.testing.assert_array_equal(mine.of(X), yours.of(X))
+    said, of_turned = (
+        rehearsal._Lessons.of(searched(X, y)[0], 0).said_of_hidden(part) for y, part in ((shown, one), (turned, other))
+    )
+    assert {PLAIN, "discriminant", "kernels, relevant columns", "lines, learned in all bases"} < set(said)
+    for name, probabilities in said.items():
+        np.testing.assert_array_equal(probabilities, of_turned[name], err_msg=name)
 
 
 def recorded(monkeypatch, change=lambda ran: ran):
@@ -295,6 +302,35 @@ def test_what_is_heard_is_kept_in_the_file(heard, request, tmp_path):
     loaded = PGLearnClassifier.load(tmp_path / "model.npz")
     assert (loaded.regression_, loaded.regression_weight_) == (model.regression_, model.regression_weight_)
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_damaged_plain_graph_is_told(few):
+    state = few.to_arrays()
+    number = state["voices"].tolist().index("PlainSpread")
+    F = state[f"voice_{number}_F"]
+    for damaged in (F[1:], F[:, :1], F[:, :2], np.full_like(F, np.nan), F[0, 0]):
+        with pytest.raises(ModelFileError, match="do not fit together"):
+            PGLearnClassifier.from_arrays(state | {f"voice_{number}_F": damaged})
+
+
+def test_nothing_is_kept_of_a_prediction(few):
+    few.predict(linked(seed=4)[0])
+    (plain,) = (voice.regression.plain for voice in few._answer.beside.voices if hasattr(voice.regression, "plain"))
+    assert set(vars(plain)) == {"X"}
+    assert plain.X is few._answer.X
+
+
+def test_of_many_rows_there_is_no_plain_graph(monkeypatch):
+    monkeypatch.setattr(rehearsal, "EXACT_UP_TO", 299)
+    X, _, shown = overlapping()
+    table, *_ = searched(X, shown)
+    assert rehearsal._Lessons.of(table, 0).plain is None
+
+
+def test_relevant_columns_are_looked_for_where_there_are_two_labels_for_each():
+    X, _, shown = overlapping(d=31)
+    found = [rehearsal._Lessons.of(searched(table, shown)[0], 0).by_relevance for table in (X, X[:, :30])]
+    assert found == [False, True]
 
 
 def test_many_labels_take_no_longer(monkeypatch):

@@ -130,10 +130,11 @@ class Answer:
             spread = member.spreading(self.view(member.basis))
             for rows in batches:
                 result[rows] += member.weight * spread(self._placed(X[rows], member.basis))
+        beside = None if self.beside is None else self.beside.afresh()
         for rows in batches:
             probabilities, unreached = shared_out(result[rows], self.prior)
-            if self.beside is not None:
-                probabilities = self.beside.mixed(probabilities, self.beside.of(self._scaled(X[rows]), self.bases))
+            if beside is not None:
+                probabilities = beside.mixed(probabilities, beside.of(self._scaled(X[rows]), self.bases))
             result[rows] = self._finished(probabilities, unreached)
         return result
 
@@ -303,9 +304,16 @@ def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
         names = [field.name for field in _own_fields(REGRESSIONS[kind])]
         parts: dict[str, Any] = {name: state[f"voice_{number}_{name}"] for name in names}
         parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
-        parts |= {"plain": PlainGraph(X)} if REGRESSIONS[kind] is PlainSpread else {}
+        if REGRESSIONS[kind] is PlainSpread:
+            parts["plain"] = PlainGraph(X)
+            _check_spread(np.asarray(parts["F"]), X, len(state["classes"]))
         voices.append(Voice(REGRESSIONS[kind](**parts), of_voice))
     return Opinion(voices, weight, power)
+
+
+def _check_spread(F: Array, X: Points, n_classes: int) -> None:
+    if is_sparse(X) or F.shape != (X.shape[0], n_classes) or not np.isfinite(F).all():
+        raise ValueError("what has spread over the plain graph is not that of the table")
 
 
 def _confidence(probabilities: Array) -> float:

@@ -12,7 +12,8 @@ All are believed for how likely they make labels that none of them has learned f
 each counts exp(−½ s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
 regressions equal parts of the rest. Were one of them the truth, and the labels many, it would be exp(−s). Shares of
 what has spread to a row are not probabilities, and are raised to the power that makes those labels most likely, as
-regressions have a slope (docs/defaults.md has the measurements).
+regressions have a slope; to be judged by the same labels then flatters graphs by some half a nat (docs/defaults.md has
+the measurements).
 """
 
 from __future__ import annotations
@@ -106,33 +107,46 @@ class Opinion:
         """Probabilities of the classes, without the graphs."""
         return np.asarray(sum(voice.weight * said_by(voice.regression, X, bases) for voice in self.voices))
 
+    def afresh(self) -> Opinion:
+        """The same without what was made on the way to say something."""
+        voices = [
+            Voice(one.regression.afresh(), one.weight) if isinstance(one.regression, PlainSpread) else one
+            for one in self.voices
+        ]
+        return Opinion(voices, self.weight, self.power)
+
     def mixed(self, probabilities: Array, said: Array) -> Array:
         """The graphs' probabilities of some rows, averaged with what this has said of them."""
         return np.asarray((1 - self.weight) * sharpened(probabilities, self.power) + self.weight * said)
 
 
 def regressions(
-    X: Points, bases: Sequence[Basis], labelled: Array, Y: Array, learned: dict[str, Array] | None = None
+    X: Points,
+    bases: Sequence[Basis],
+    labelled: Array,
+    Y: Array,
+    learned: dict[str, Array] | None = None,
+    by_relevance: bool = False,
 ) -> Regressions:
     """All that can be fitted to the labels `Y` of the rows `labelled`.
 
-    `learned` are the distances to look at beside those of the table: what each column is multiplied with, by name. What
-    takes longer to learn is left out without them.
+    `learned` are the distances to look at beside those of the table: what each column is multiplied with, by name;
+    `by_relevance` adds those of the columns that are found to be relevant.
     """
     if is_sparse(X):
         return _line(X, bases, labelled, Y)
     if Y.shape[1] > MOST_CLASSES:
         return {}
     found: Regressions = {}
-    rows = X[labelled].astype(np.float64, copy=False)
+    rows, standardised = X[labelled].astype(np.float64, copy=False), standardising(X)
     tells_apart = vary(rows)
-    for name, columns in ((TABLE, standardising(X)), *(learned or {}).items()):
+    for name, columns in ((TABLE, standardised), *(learned or {}).items()):
         if (columns[tells_apart] > 0).any():
             found[f"lines, {name}"] = lines(columns, rows, Y)
             found[f"kernels, {name}"] = kernels(columns, rows, Y)
             if name == TABLE and (Y.sum(axis=0) > 1).any():
                 found["discriminant"] = discriminant(columns, rows, Y)
-    relevance = None if learned is None else relevant(standardising(X), rows, Y)
+    relevance = relevant(standardised, rows, Y) if by_relevance else None
     if relevance is not None:
         found["kernels, relevant columns"] = kernels(relevance, rows, Y)
     return found
@@ -163,8 +177,7 @@ def fitted_power(probabilities: Array, codes: Array) -> float:
 
 def weights_by(losses: dict[str, float]) -> dict[str, float]:
     """How much the graphs and each of the others count, by their losses in nats."""
-    regressions = max(len(losses.keys() - BEFOREHAND.keys()), 1)
-    of_regression = (1 - sum(BEFOREHAND.values())) / regressions
+    of_regression = (1 - sum(BEFOREHAND.values())) / max(len(losses.keys() - BEFOREHAND.keys()), 1)
     beforehand = np.log([BEFOREHAND.get(name, of_regression) for name in losses])
     weights = softmax(beforehand - WORTH * np.array(list(losses.values())))
     return dict(zip(losses, weights.tolist(), strict=True))

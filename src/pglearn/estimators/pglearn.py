@@ -171,7 +171,7 @@ class PGLearnClassifier(TableClassifier):
     regression_ : {"linear", "kernel", "graph", ""}
         What counts most of what is heard beside the graphs: a linear regression on the labels (or discriminant
         analysis), one on Gaussian kernels, or the graph of the table's own distances, of which nothing is learned (for
-        tables with up to 20,000 rows without a label); "" if nothing is heard.
+        tables with up to 20,000 rows); "" if nothing is heard.
     regression_weight_ : float
         How much all of that counts in the probabilities.
     hidden_losses_ : dict of float

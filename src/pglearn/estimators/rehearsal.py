@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from pglearn.basis import Basis, linear_basis
+from pglearn.basis import Basis, linear_basis, standardising
 from pglearn.errors import WorkerError
 from pglearn.estimators.conclusion import Table
 from pglearn.estimators.members import Member, averaged, sharpened, weights_of
@@ -40,9 +40,11 @@ from pglearn.estimators.opinion import (
     weights_by,
 )
 from pglearn.graph import mean_distance
+from pglearn.graph.approximate import EXACT_UP_TO
 from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem, dealt_by_class, drawn_by_class
+from pglearn.relevance import tells_of_columns
 from pglearn.search import Candidate, Stint
 from pglearn.search.candidate import Draws, Space
 from pglearn.search.events import Stream
@@ -120,7 +122,7 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     said |= {name: sharpened(said[name], power) for name, power in powers.items()}
     losses = {name: nats(one, of_hidden) for name, one in said.items()}
     if isinstance(spread := beside.get(PLAIN), PlainSpread):
-        beside[PLAIN] = replace(spread, F=sharpened(spread.F, powers[PLAIN]))
+        beside[PLAIN] = replace(spread.afresh(), F=sharpened(spread.F, powers[PLAIN]))
     opinion = opinion_of(beside, weights_by(losses), powers[GRAPHS])
     emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
     return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
@@ -134,14 +136,18 @@ class _Lessons:
     rows: Array
     """Labelled ones, from which regressions learn."""
     codes: Array
+    by_relevance: bool
     plain: PlainGraph | None
-    """Not of a large table: a graph of all its rows would take as long as the search of a sample."""
+    """Not of a large table, of which it would take as long as a search."""
 
     @classmethod
     def of(cls, table: Table, seed: int) -> Self:
         labels = _regressed(table.problem, seed)
-        plain = None if is_sparse(table.X) or table.is_sampled else PlainGraph(table.X)
-        return cls(table, table.problem.labelled[labels], table.problem.codes[labels], plain)
+        rows, codes = table.problem.labelled[labels], table.problem.codes[labels]
+        if is_sparse(table.X):
+            return cls(table, rows, codes, False, None)
+        by_relevance = tells_of_columns(standardising(table.X), len(rows))
+        return cls(table, rows, codes, by_relevance, PlainGraph(table.X) if table.problem.n <= EXACT_UP_TO else None)
 
     def regressions(
         self, bases: Sequence[Basis], members: Learned | None = None, hidden: Array | None = None
@@ -149,9 +155,10 @@ class _Lessons:
         """Those that can be fitted without `hidden` labels, at learned distances too where there are `members`."""
         shown = slice(None) if hidden is None else ~np.isin(self.rows, hidden)
         Y = np.eye(self.table.problem.n_classes)[self.codes[shown]]
-        # Of a sparse table there is only the line at the distances that it has.
-        learned = None if members is None or is_sparse(self.table.X) else learned_distances(bases, members)
-        return regressions(self.table.X, bases, self.rows[shown], Y, learned)
+        rows = self.rows[shown]
+        if members is None or is_sparse(self.table.X):  # of which there is only the line at the distances that it has
+            return regressions(self.table.X, bases, rows, Y)
+        return regressions(self.table.X, bases, rows, Y, learned_distances(bases, members), self.by_relevance)
 
     def said_of_hidden(self, rehearsal: Rehearsal) -> dict[str, Array]:
         """By name, what each says of the labels that were hidden."""

@@ -34,11 +34,10 @@ class Edges:
         pairs *= n
         pairs += np.maximum(p, q)
         pairs.sort()
-        pairs = pairs[
-            np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
-        ]  # np.unique hashes first, which takes longer
+        first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]  # np.unique hashes first, which takes longer
+        pairs = pairs[first]
         i, j = (part.astype(np.int32) for part in np.divmod(pairs, n))
-        del pairs
+        del pairs, first
         # Given row by row, first those before it, the columns of a row come out in order.
         entries = np.arange(2 * len(i), dtype=np.int32)
         entries = np.concatenate([entries[len(i) :], entries[: len(i)]])
