@@ -17,8 +17,8 @@ B = ½ (c − 1) K⁻¹ − ½ AAᵀ and b = (B ∘ k)·1
     ∂/∂log a_m = −a_m Σ_ij B_ij k_ij (z_im − z_jm)² = −2 a_m [ Σ_i b_i z_im² − Σ_i z_im ((B ∘ k) Z)_im ],
 
 as in the gradient of a graph. log a, log s and log ν are normal beforehand, around a width of the usual distance, 1 and
-0.3. That they can be anything is what is wanted of a; the few labels of a table with many columns would choose some at
-random, so this is for tables with at least two labels per column (docs/defaults.md).
+0.3; a may be nearly anything, and ν not next to nothing, for a class is no number that columns could tell exactly. The
+labels of a table with as many columns would choose some at random, so there must be two per column (docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pglearn.problem import Array
 
 LABELS_PER_COLUMN = 2
 STEPS = 40
-SPREAD_OF_WEIGHTS, SPREAD_OF_SCALES = 4.0, 2.0  # beforehand, of logarithms
+SPREAD_OF_WEIGHTS, SPREAD_OF_SCALE, SPREAD_OF_NOISE = 3.0, 1.0, 0.5  # beforehand, of logarithms
 USUAL_NOISE = 0.3
 LEAST, MOST = -12.0, 6.0  # of the logarithms, from the usual
 
@@ -53,7 +53,7 @@ def relevant(columns: Array, rows: Array, Y: Array) -> Array | None:
     >>> X = rng.normal(size=(80, 4))
     >>> near = np.hypot(X[:, 0], X[:, 2]) < 1.2
     >>> relevant(np.ones(4), X, np.column_stack([near, ~near]).astype(float)).round(1).tolist()
-    [1.3, 0.0, 1.2, 0.1]
+    [0.6, 0.1, 1.0, 0.1]
     """
     used = np.flatnonzero((columns > 0) & vary(rows))
     contrasts = int((Y.sum(axis=0) > 0).sum()) - 1
@@ -62,7 +62,7 @@ def relevant(columns: Array, rows: Array, Y: Array) -> Array | None:
     Z = (rows[:, used] - rows[:, used].mean(axis=0)) * columns[used]
     wide = -np.log(mean_square(euclidean_distances(Z, squared=True)))
     usual = np.array([wide] * len(used) + [0.0, np.log(USUAL_NOISE)])
-    spread = np.array([SPREAD_OF_WEIGHTS] * len(used) + [SPREAD_OF_SCALES] * 2)
+    spread = np.array([SPREAD_OF_WEIGHTS] * len(used) + [SPREAD_OF_SCALE, SPREAD_OF_NOISE])
     T = Y - Y.mean(axis=0)
     T *= np.sqrt(contrasts * len(T) / (T**2).sum())
 

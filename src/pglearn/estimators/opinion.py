@@ -9,7 +9,7 @@ distances of columns that are found to be relevant (`pglearn.relevance`). And a 
 them, so the graph of the table's own distances is heard as well (`pglearn.laplace`).
 
 All are believed for how likely they make labels that none of them has learned from (`pglearn.estimators.rehearsal`):
-each counts exp(−½ s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
+each counts exp(−.4 s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
 regressions equal parts of the rest. Were one of them the truth, and the labels many, it would be exp(−s). Shares of
 what has spread to a row are not probabilities, and are raised to the power that makes those labels most likely, as
 regressions have a slope; to be judged by the same labels then flatters graphs by some half a nat (docs/defaults.md has
@@ -29,13 +29,14 @@ from pglearn.basis import Basis, standardising, vary
 from pglearn.discriminant import discriminant
 from pglearn.estimators.members import sharpened
 from pglearn.laplace import PlainSpread
-from pglearn.logistic import WORTH, Kernels, Lines, fitted_slope, kernels, lines
+from pglearn.logistic import Kernels, Lines, fitted_slope, kernels, lines
 from pglearn.problem import Array, Points
 from pglearn.relevance import relevant
 from pglearn.sparse import is_sparse
 
 GRAPHS, PLAIN, TABLE = "graphs", "plain graph", "the table"
 BEFOREHAND = {GRAPHS: 0.3, PLAIN: 0.1}  # what they count; regressions have the rest
+WORTH = 0.4  # of a nat that one is ahead of another by
 MOST_POWER = 2.0  # of the graphs: more is luck with the hidden labels
 LEAST_PROBABLE = 1e-3  # a label that was thought to be less likely costs no more
 LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
