@@ -9,11 +9,13 @@
 | f      | labels, and of other rows the mean of their neighbours: the harmonic solution       | n × c |
 | π, m   | shares of the classes among the labels, and means of f over u, rows summing to one  | c     |
 
-A handful of labels bends the weights of a learned graph: two moons with five labels each are better told apart by a
-graph that nobody has bent. Labels are held here, and not only where spreading begins (Zhu, Ghahramani, Lafferty 2003;
-with such weights it is the Laplace learning of the package graphlearning). From f_u = μ D_u⁻¹ (W_uu f_u + W_ul Y), with
-g = D_u^½ f_u, comes (I − μ P_uu) g = μ P_ul D_l^½ Y: the system of `pglearn.propagation.lgc` on part of a graph. With μ
-a little below one it has a solution where no label reaches, too: nothing.
+A handful of labels bends the weights of a learned graph: rings through each other in a cloud, five labels of each, are
+better told apart by a graph that nobody has bent (docs/defaults.md). Labels are held here, and not only where spreading
+begins (Zhu, Ghahramani, Lafferty 2003; with such weights it is the Laplace learning of the package graphlearning).
+
+From f_u = μ D_u⁻¹ (W_uu f_u + W_ul Y), with g = D_u^½ f_u, comes (I − μ P_uu) g = μ P_ul D_l^½ Y: the system of
+`pglearn.propagation.lgc` on part of a graph. With μ a little below one it has a solution where no label reaches, too:
+nothing.
 
 A row is reached if a path leads to it from a label; one that equals ten others may have no other neighbours. Far from
 all labels the rows have nearly the same f, that of some class with a label in the middle, and so f is brought to the
