@@ -25,6 +25,7 @@ from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.logistic import Kernels, Lines
 from pglearn.problem import Array, Points, Problem
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
+from pglearn.trees import Forest
 
 MOST_POWER = 4.0
 HEARINGS = 2
@@ -274,7 +275,7 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
-REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, PlainSpread)}
+REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, Forest, PlainSpread)}
 
 
 def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
@@ -307,7 +308,10 @@ def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
         if REGRESSIONS[kind] is PlainSpread:
             parts["plain"] = PlainGraph(X)
             _check_spread(np.asarray(parts["F"]), X, len(state["classes"]))
-        voices.append(Voice(REGRESSIONS[kind](**parts), of_voice))
+        regression = REGRESSIONS[kind](**parts)
+        if isinstance(regression, Forest):
+            regression.check()
+        voices.append(Voice(regression, of_voice))
     return Opinion(voices, weight, power)
 
 

@@ -5,8 +5,9 @@ often of different classes and no graph fits the labels well. Zhu, Ghahramani an
 the answers of another classifier; here these are averaged with those of the graphs. There are several: a discriminant
 analysis of the standardised columns, and logistic regressions between pairs of classes, on products of rows and on
 Gaussian kernels, at distances that the table has and at those that the graphs have learned; kernels also at the
-distances of columns that are found to be relevant (`pglearn.relevance`). And a few labels bend what is learned from
-them, so the graph of the table's own distances is heard as well (`pglearn.laplace`).
+distances of columns that are found to be relevant (`pglearn.relevance`). Where rules make the classes there are trees
+(`pglearn.trees`). And a few labels bend what is learned from them, so the graph of the table's own distances is heard
+as well (`pglearn.laplace`).
 
 All are believed for how likely they make labels that none of them has learned from (`pglearn.estimators.rehearsal`):
 each counts exp(−.4 s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
@@ -33,8 +34,9 @@ from pglearn.logistic import Kernels, Lines, fitted_slope, kernels, lines
 from pglearn.problem import Array, Points
 from pglearn.relevance import relevant
 from pglearn.sparse import is_sparse
+from pglearn.trees import Forest
 
-GRAPHS, PLAIN, TABLE = "graphs", "plain graph", "the table"
+GRAPHS, PLAIN, FOREST, TABLE = "graphs", "plain graph", "trees", "the table"
 BEFOREHAND = {GRAPHS: 0.3, PLAIN: 0.1}  # what they count; regressions have the rest
 WORTH = 0.4  # of a nat that one is ahead of another by
 MOST_POWER = 2.0  # of the graphs: more is luck with the hidden labels
@@ -59,7 +61,7 @@ class Line:
     log_shares: Array
 
 
-Regression: TypeAlias = Line | Lines | Kernels | PlainSpread
+Regression: TypeAlias = Line | Lines | Kernels | Forest | PlainSpread
 Regressions: TypeAlias = dict[str, tuple[Regression, float]]
 """By name, each with its loss in nats on labels that it has not seen."""
 
@@ -97,7 +99,7 @@ class Opinion:
     def kind(self) -> str:
         """Of the regression that counts most."""
         most = max(self.voices, key=lambda voice: voice.weight)
-        kinds = {Kernels: "kernel", PlainSpread: "graph"}
+        kinds = {Kernels: "kernel", Forest: "trees", PlainSpread: "graph"}
         return kinds.get(type(most.regression), "linear")
 
     def of_table(self, X: Points, bases: Sequence[Basis], rows: Array) -> Array:

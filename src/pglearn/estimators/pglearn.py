@@ -94,10 +94,10 @@ class PGLearnClassifier(TableClassifier):
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
         alone. Members of the ensemble count more the sooner their loss fell. With `basis="both"`, and where it is
-        not clear that they have no need of it, regressions and a plain graph are heard beside them, and for that the
-        best members learn again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes about
-        as long as the search. Where there are class shares to keep to (`class_prior`) members hear each other: their
-        mean is taken for the labels that are not given, and spread over the graph of each, twice.
+        not clear that they have no need of it, regressions, trees and a plain graph are heard beside them, and for that
+        the best members learn again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes
+        about as long as the search. Where there are class shares to keep to (`class_prior`) members hear each other:
+        their mean is taken for the labels that are not given, and spread over the graph of each, twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -168,10 +168,10 @@ class PGLearnClassifier(TableClassifier):
         Probability of the most probable class, for every row.
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
-    regression_ : {"linear", "kernel", "graph", ""}
+    regression_ : {"linear", "kernel", "trees", "graph", ""}
         What counts most of what is heard beside the graphs: a linear regression on the labels (or discriminant
-        analysis), one on Gaussian kernels, or the graph of the table's own distances, of which nothing is learned (for
-        tables with up to 20,000 rows); "" if nothing is heard.
+        analysis), one on Gaussian kernels, randomised trees, or the graph of the table's own distances, of which
+        nothing is learned (for tables with up to 20,000 rows); "" if nothing is heard.
     regression_weight_ : float
         How much all of that counts in the probabilities.
     hidden_losses_ : dict of float

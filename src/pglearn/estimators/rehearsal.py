@@ -4,9 +4,9 @@ The search has bent its graphs until they fit the given labels, and on these the
 labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
 is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
 in turn the member of every basis that counts most sets out again from its start, and then the graphs, regressions at
-the distances that were learned so, and the graph of the table's own distances say what they think of the labels that
-none of them has seen. All are judged by that alike (`pglearn.estimators.opinion`), and what is learned from all labels
-gives the answer.
+the distances that were learned so, trees, and the graph of the table's own distances say what they think of the labels
+that none of them has seen. All are judged by that alike (`pglearn.estimators.opinion`), and what is learned from all
+labels gives the answer.
 
 This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
 comes near, it would change nothing, and is not done.
@@ -26,6 +26,7 @@ from pglearn.errors import WorkerError
 from pglearn.estimators.conclusion import Table
 from pglearn.estimators.members import Member, averaged, sharpened, weights_of
 from pglearn.estimators.opinion import (
+    FOREST,
     GRAPHS,
     PLAIN,
     Opinion,
@@ -52,6 +53,7 @@ from pglearn.search.interrupts import Stop
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers
 from pglearn.sparse import is_sparse
+from pglearn.trees import Forest
 
 PARTS = 5
 NEAR, SLACK = 3.0, 1.0  # a regression comes near with three times the loss of the graphs and a nat
@@ -136,7 +138,8 @@ class _Lessons:
     rows: Array
     """Labelled ones, from which regressions learn."""
     codes: Array
-    by_relevance: bool
+    columns: Array | None
+    """What standardises the columns, none of a sparse table."""
     plain: PlainGraph | None
     """Not of a large table, of which it would take as long as a search."""
 
@@ -145,17 +148,20 @@ class _Lessons:
         labels = _regressed(table.problem, seed)
         rows, codes = table.problem.labelled[labels], table.problem.codes[labels]
         if is_sparse(table.X):
-            return cls(table, rows, codes, False, None)
-        by_relevance = tells_of_columns(standardising(table.X), len(rows))
-        return cls(table, rows, codes, by_relevance, PlainGraph(table.X) if table.problem.n <= EXACT_UP_TO else None)
+            return cls(table, rows, codes, None, None)
+        plain = PlainGraph(table.X) if table.problem.n <= EXACT_UP_TO else None
+        return cls(table, rows, codes, standardising(table.X), plain)
+
+    @property
+    def by_relevance(self) -> bool:
+        """Whether relevant columns are looked for."""
+        return self.columns is not None and tells_of_columns(self.columns, len(self.rows))
 
     def regressions(
         self, bases: Sequence[Basis], members: Learned | None = None, hidden: Array | None = None
     ) -> Regressions:
         """Those that can be fitted without `hidden` labels, at learned distances too where there are `members`."""
-        shown = slice(None) if hidden is None else ~np.isin(self.rows, hidden)
-        Y = np.eye(self.table.problem.n_classes)[self.codes[shown]]
-        rows = self.rows[shown]
+        rows, Y = self._shown(hidden)
         if members is None or is_sparse(self.table.X):  # of which there is only the line at the distances that it has
             return regressions(self.table.X, bases, rows, Y)
         return regressions(self.table.X, bases, rows, Y, learned_distances(bases, members), self.by_relevance)
@@ -165,6 +171,8 @@ class _Lessons:
         hidden, problem = rehearsal.hidden, self.table.problem
         found = self.regressions(rehearsal.bases, rehearsal.members, hidden)
         said = {name: said_by(one, self.table.X[hidden], rehearsal.bases) for name, (one, _) in found.items()}
+        if self.columns is not None:
+            said[FOREST] = self._forest(self.columns, hidden).of(self.table.X[hidden])
         if self.plain is not None:
             left = problem.without(np.flatnonzero(np.isin(problem.labelled, hidden)))
             said[PLAIN] = _spread(self.plain, left).F[hidden]
@@ -174,7 +182,20 @@ class _Lessons:
         """By name, what has learned from all labels."""
         found = self.regressions(self.table.bases, members)
         learned: dict[str, Regression] = {name: one for name, (one, _) in found.items()}
-        return learned if self.plain is None else learned | {PLAIN: _spread(self.plain, self.table.problem)}
+        if self.columns is not None:
+            learned[FOREST] = self._forest(self.columns)
+        if self.plain is not None:
+            learned[PLAIN] = _spread(self.plain, self.table.problem)
+        return learned
+
+    def _forest(self, columns: Array, hidden: Array | None = None) -> Forest:
+        rows, Y = self._shown(hidden)
+        return Forest.of_labels(columns, self.table.X[rows], Y)
+
+    def _shown(self, hidden: Array | None) -> tuple[Array, Array]:
+        """Rows to learn from, without the hidden ones, and their classes, one-hot."""
+        shown = slice(None) if hidden is None else ~np.isin(self.rows, hidden)
+        return self.rows[shown], np.eye(self.table.problem.n_classes)[self.codes[shown]]
 
 
 def _spread(plain: PlainGraph, problem: Problem) -> PlainSpread:
