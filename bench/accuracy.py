@@ -4,7 +4,7 @@
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
-    python bench/accuracy.py --seen --untouched             # eight more, and ten that nothing was chosen by
+    python bench/accuracy.py --seen --newest                # eight more, and ten that came last
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -39,13 +39,13 @@ from common import (
     print_columns,
     print_table,
 )
+from newest_data import NEWEST
 from other_data import LAST, LATER, NAMES, skewed
 from peers import PEERS, Peer
 from pglearn import PGLearnClassifier
 from record import Cell, Record, Score
 from seen_data import SEEN
 from tasks import NOISE, Draw, Task, published, with_noise
-from untouched_data import UNTOUCHED
 
 OURS = "pglearn"
 PAPER = dict(zip(DATA_SETS, (0.9232, 0.9066, 0.8241, 0.9321, 0.8234), strict=True))
@@ -96,7 +96,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--later", action="store_true", help="fifteen that were written later")
     parser.add_argument("--last", action="store_true", help="ten that came after these")
     parser.add_argument("--seen", action="store_true", help="eight that came after those")
-    parser.add_argument("--untouched", action="store_true", help="ten that nothing was chosen by")
+    parser.add_argument("--newest", action="store_true", help="ten that came last")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
     parser.add_argument("--splits", type=int, default=10)
@@ -123,7 +123,7 @@ def parsed() -> argparse.Namespace:
             tuple(LATER): options.later,
             tuple(LAST): options.last,
             tuple(SEEN): options.seen,
-            tuple(UNTOUCHED): options.untouched,
+            tuple(NEWEST): options.newest,
         }
         options.sets = [name for names, wanted in asked.items() if wanted for name in names] or DATA_SETS
     options.other = not set(options.sets) <= set(DATA_SETS)

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from common import few_labels
+from newest_data import NEWEST
 from other_data import IMBALANCED, LAST, LATER, MADE, NAMES, REAL, Rows
 from seen_data import SEEN
 from tasks import Draw, Task
-from untouched_data import UNTOUCHED
 
-MADE_UP = MADE | LATER | LAST | SEEN | UNTOUCHED
-OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *UNTOUCHED)
+MADE_UP = MADE | LATER | LAST | SEEN | NEWEST
+OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST)
 LABELS_OF_EACH = 5
 
 
