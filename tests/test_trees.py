@@ -63,11 +63,14 @@ def test_units_and_rows_far_from_everything_make_no_difference():
         ("column", lambda column: column - 1),
         ("threshold", lambda threshold: threshold[1:]),
         ("shares", lambda shares: np.full_like(shares, np.nan)),
+        ("shares", lambda shares: shares[:, :1]),
         ("roots", lambda roots: roots + 10**6),
+        ("roots", lambda roots: roots - 1),
+        ("middle", lambda middle: middle[1:]),
     ],
 )
 def test_damaged_trees_are_told(name, damaged):
     forest = grown(*by_rules())
-    forest.check()
+    forest.check(8, 3)
     with pytest.raises(ValueError, match=r"a tree|the nodes of trees"):
-        replace(forest, **{name: damaged(getattr(forest, name))}).check()
+        replace(forest, **{name: damaged(getattr(forest, name))}).check(8, 3)

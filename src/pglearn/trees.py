@@ -84,17 +84,20 @@ class Forest:
             total += self.shares[at]
         return np.asarray((1 - UNSURE) * total / len(self.roots) + UNSURE / self.shares.shape[1])
 
-    def check(self) -> None:
-        """That every row comes to a leaf of what was read from a file."""
+    def check(self, n_columns: int, n_classes: int) -> None:
+        """That every row of a table comes to a leaf, of what was read from a file."""
         nodes, own = len(self.left), np.arange(len(self.left))
         for ahead in (self.left, self.right):
             if ahead.shape != (nodes,) or (ahead < own).any() or (ahead >= nodes).any():
                 raise ValueError("a tree has no end")
-        sizes = len(self.right), len(self.column), len(self.threshold), len(self.shares)
-        if set(sizes) != {nodes} or not np.isfinite(self.shares).all():
+        whole = self.column.shape == self.threshold.shape == (nodes,) and self.shares.shape == (nodes, n_classes)
+        if not whole or not np.isfinite(self.shares).all():
             raise ValueError("the nodes of trees are not complete")
-        if (self.roots >= nodes).any() or (self.column >= len(self.columns)).any() or (self.column < 0).any():
-            raise ValueError("a tree is about what there is not")
+        for positions, size in ((self.roots, nodes), (self.column, n_columns)):
+            if (positions < 0).any() or (positions >= size).any():
+                raise ValueError("a tree is about what there is not")
+        if not self.middle.shape == self.columns.shape == (n_columns,):
+            raise ValueError("a tree is about other columns")
 
 
 def _placed(X: Array, middle: Array, columns: Array) -> Array:

@@ -310,7 +310,7 @@ def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
             _check_spread(np.asarray(parts["F"]), X, len(state["classes"]))
         regression = REGRESSIONS[kind](**parts)
         if isinstance(regression, Forest):
-            regression.check()
+            regression.check(X.shape[1], len(state["classes"]))
         voices.append(Voice(regression, of_voice))
     return Opinion(voices, weight, power)
 
