@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 
 from common import few_labels
+from keel_data import EVEN, ODD
 from newest_data import NEWEST
 from other_data import IMBALANCED, LAST, LATER, MADE, NAMES, REAL, Rows
 from seen_data import SEEN
 from tasks import Draw, Task
 
-MADE_UP = MADE | LATER | LAST | SEEN | NEWEST
-OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST)
+MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD
+OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD)
 LABELS_OF_EACH = 5
 
 
