@@ -27,6 +27,17 @@ def test_it_is_that_of_scikit_learn_with_shrinkage(n, d, classes):
     np.testing.assert_allclose(softmax(X @ axes.T + intercept, axis=1), expected, atol=1e-6)
 
 
+def test_columns_by_themselves_are_a_naive_bayes_classifier_with_common_variances():
+    X, y = clouds()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    means = np.array([X[y == c].mean(axis=0) for c in range(3)])
+    variances = ((X - means[y]) ** 2).mean(axis=0)
+    expected = softmax(-(((X[:, None] - means) ** 2) / variances).sum(axis=2) / 2, axis=1)
+    axes, intercept = _fitted(X, y, 3, by_themselves=True)
+    np.testing.assert_allclose(softmax(X @ axes.T + intercept, axis=1), expected, atol=1e-9)
+    assert np.abs(discriminant(np.ones(6), X, np.eye(3)[y], by_themselves=True)[0].axes).max() > 0
+
+
 def test_columns_that_are_constant_in_a_class_are_no_proof():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
 
-from pglearn.trees import TREES, UNSURE, Forest
+from pglearn.trees import DEPTH, PART_OF_LABELS, ROUNDS, STEP, TREES, UNSURE, Boosted, Forest
 
 
 def by_rules(n=300, d=8, seed=0):
@@ -20,9 +20,9 @@ def by_rules(n=300, d=8, seed=0):
 LABELLED = np.arange(60)
 
 
-def grown(X, y, columns=None):
+def grown(X, y, columns=None, kind=Forest, classes=3):
     columns = np.ones(X.shape[1]) if columns is None else columns
-    return Forest.of_labels(columns, X[LABELLED], np.eye(3)[y[LABELLED]])
+    return kind.of_labels(columns, X[LABELLED], np.eye(classes)[y[LABELLED]])
 
 
 def test_it_says_what_the_trees_of_scikit_learn_say():
@@ -33,23 +33,41 @@ def test_it_says_what_the_trees_of_scikit_learn_say():
     np.testing.assert_allclose(grown(X, y).of(X), expected, atol=1e-12)
 
 
-def test_rules_are_learned_from_sixty_labels():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_boosted_trees_say_what_those_of_scikit_learn_say(classes):
     X, y = by_rules()
-    said = grown(X, y).of(X)
+    y = np.minimum(y, classes - 1)
+    placed = (X - X[LABELLED].mean(axis=0)).astype(np.float32)
+    setting = {"n_estimators": ROUNDS, "learning_rate": STEP, "max_depth": DEPTH, "subsample": PART_OF_LABELS}
+    model = GradientBoostingClassifier(**setting, max_features=8, random_state=0).fit(placed[LABELLED], y[LABELLED])
+    expected = (1 - UNSURE) * model.predict_proba(placed) + UNSURE / classes
+    np.testing.assert_allclose(grown(X, y, kind=Boosted, classes=classes).of(X), expected, atol=1e-12)
+
+
+def test_nothing_is_boosted_where_all_labels_are_of_one_class():
+    X, y = by_rules()
+    assert grown(X, np.zeros_like(y), kind=Boosted) is None
+
+
+@pytest.mark.parametrize("kind", [Forest, Boosted])
+def test_rules_are_learned_from_sixty_labels(kind):
+    X, y = by_rules()
+    said = grown(X, y, kind=kind).of(X)
     np.testing.assert_allclose(said.sum(axis=1), 1)
     assert (said.argmax(axis=1) == y)[60:].mean() > 0.85
 
 
-def test_a_class_without_a_label_is_unlikely_and_not_impossible():
+@pytest.mark.parametrize("kind", [Forest, Boosted])
+def test_a_class_without_a_label_is_unlikely_and_not_impossible(kind):
     X, y = by_rules()
-    forest = Forest.of_labels(np.ones(8), X[LABELLED], np.eye(4)[y[LABELLED]])
-    np.testing.assert_allclose(forest.of(X)[:, 3], UNSURE / 4)
+    np.testing.assert_allclose(grown(X, y, kind=kind, classes=4).of(X)[:, 3], UNSURE / 4)
 
 
-def test_units_and_rows_far_from_everything_make_no_difference():
+@pytest.mark.parametrize("kind", [Forest, Boosted])
+def test_units_and_rows_far_from_everything_make_no_difference(kind):
     X, y = by_rules()
-    far = grown(1e100 * X + 1e102, y, np.full(8, 1e-100))
-    np.testing.assert_allclose(far.of(1e100 * X + 1e102), grown(X, y).of(X), atol=0.02)
+    far = grown(1e100 * X + 1e102, y, np.full(8, 1e-100), kind)
+    np.testing.assert_allclose(far.of(1e100 * X + 1e102), grown(X, y, kind=kind).of(X), atol=0.02)
     assert np.isfinite(far.of(np.full((1, 8), 1e200))).all()
 
 
@@ -62,15 +80,22 @@ def test_units_and_rows_far_from_everything_make_no_difference():
         ("column", lambda column: column + 8),
         ("column", lambda column: column - 1),
         ("threshold", lambda threshold: threshold[1:]),
-        ("shares", lambda shares: np.full_like(shares, np.nan)),
-        ("shares", lambda shares: shares[:, :1]),
+        ("values", lambda values: np.full_like(values, np.nan)),
+        ("values", lambda values: values[:, :1]),
         ("roots", lambda roots: roots + 10**6),
         ("roots", lambda roots: roots - 1),
         ("middle", lambda middle: middle[1:]),
     ],
 )
-def test_damaged_trees_are_told(name, damaged):
-    forest = grown(*by_rules())
-    forest.check(8, 3)
+@pytest.mark.parametrize("kind", [Forest, Boosted])
+def test_damaged_trees_are_told(name, damaged, kind):
+    trees = grown(*by_rules(), kind=kind)
+    trees.check(8, 3)
     with pytest.raises(ValueError, match=r"a tree|the nodes of trees"):
-        replace(forest, **{name: damaged(getattr(forest, name))}).check(8, 3)
+        replace(trees, **{name: damaged(getattr(trees, name))}).check(8, 3)
+
+
+@pytest.mark.parametrize("base", [np.zeros(2), np.full(3, np.nan)])
+def test_a_damaged_beginning_of_boosted_trees_is_told(base):
+    with pytest.raises(ValueError, match="what trees begin with"):
+        replace(grown(*by_rules(), kind=Boosted), base=base).check(8, 3)

@@ -11,6 +11,9 @@ little by itself.
 The logit of class c is m_cᵀΣ⁻¹x − ½ m_cᵀΣ⁻¹m_c + log(l_c/l). Σ is never formed: Σ⁻¹ = Δ⁻¹ − Δ⁻¹Uᵀ(I + UΔ⁻¹Uᵀ)⁻¹UΔ⁻¹. A
 column that is constant in a class has a variance there, too, as if of other columns' size: few labels are no proof.
 
+With s_c = 1 columns speak each for itself. That is wrong of most tables, and what can still be told from five labels of
+a class (the naïve Bayes classifier).
+
 It is too sure of itself, so the logits are multiplied by the slope, at most one, that makes labels most likely that it
 has not seen, a fifth of them at a time. (scikit-learn's with `shrinkage="auto"` has the same Σ, and takes minutes for
 wide tables.)
@@ -29,8 +32,11 @@ LEAST_VARIANCE = 1e-3  # in Δ
 UNKNOWN = -1e3  # logit of a class that there is no label of
 
 
-def discriminant(columns: Array, rows: Array, Y: Array) -> tuple[Lines, float]:
-    """Of labelled rows times `columns`, and its loss in nats on labels that it has not seen."""
+def discriminant(columns: Array, rows: Array, Y: Array, by_themselves: bool = False) -> tuple[Lines, float]:
+    """Of labelled rows times `columns`, and its loss in nats on labels that it has not seen.
+
+    `by_themselves`: as if columns had nothing to do with one another within a class.
+    """
     middle = rows.mean(axis=0, dtype=np.float64)
     rows = (rows - middle) * columns
     codes, n_classes = Y.argmax(axis=1), Y.shape[1]
@@ -39,17 +45,17 @@ def discriminant(columns: Array, rows: Array, Y: Array) -> tuple[Lines, float]:
     logits = np.zeros(Y.shape)
     for number in range(PARTS):
         now = hidden & (part == number)
-        axes, intercept = _fitted(rows[~now], codes[~now], n_classes)
+        axes, intercept = _fitted(rows[~now], codes[~now], n_classes, by_themselves)
         logits[now] = rows[now] @ axes.T + intercept
     slope, nats = fitted_slope(logits[hidden], Y[hidden], most=1.0)
-    axes, intercept = _fitted(rows, codes, n_classes)
+    axes, intercept = _fitted(rows, codes, n_classes, by_themselves)
     no_pairs, alone = np.empty((0, n_classes)), np.ones(1)
     axes = axes * columns
     found = Lines((intercept - axes @ middle)[None], no_pairs, slope * alone, alone, axes[None])
     return found, nats * len(Y) / hidden.sum()
 
 
-def _fitted(rows: Array, codes: Array, n_classes: int) -> tuple[Array, Array]:
+def _fitted(rows: Array, codes: Array, n_classes: int, by_themselves: bool = False) -> tuple[Array, Array]:
     """What rows are multiplied with and what is added, for every class."""
     means, shares = np.zeros((n_classes, rows.shape[1])), np.bincount(codes, minlength=n_classes) / len(codes)
     parts, diagonal = [], np.zeros(rows.shape[1])
@@ -58,6 +64,7 @@ def _fitted(rows: Array, codes: Array, n_classes: int) -> tuple[Array, Array]:
         means[c] = Z.mean(axis=0)
         Z = Z - means[c]
         drawn, variances = _shrinkage(Z)
+        drawn = 1.0 if by_themselves else drawn
         parts.append(np.sqrt((1 - drawn) / len(rows)) * Z)
         diagonal += shares[c] * drawn * variances
     U, inverse = np.vstack(parts), 1 / np.maximum(diagonal, LEAST_VARIANCE)

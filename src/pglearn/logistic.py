@@ -172,17 +172,23 @@ def votes(logits: Array, pairs: Array) -> Array:
     return np.asarray(np.tanh(logits / 2) @ pairs / 2)
 
 
-def fitted_slope(votes: Array, Y: Array, most: float, beforehand: Array | float = 0.0) -> tuple[float, float]:
+def fitted_slope(
+    votes: Array, Y: Array, most: float, beforehand: Array | float = 0.0, spread: float = np.inf
+) -> tuple[float, float]:
     """The slope, at most so much, with the lowest log loss on votes that have not seen the labels; that loss in nats.
 
-    `beforehand` are logits that the votes, times the slope, are added to.
+    `beforehand` are logits that the votes, times the slope, are added to; `spread` is that of the logarithm of the
+    slope, beforehand, around a slope of one.
     """
 
     def loss(log_slope: float) -> float:
         return -float((log_softmax(np.exp(log_slope) * votes + beforehand, axis=1) * Y).sum())
 
-    best = minimize_scalar(loss, bounds=np.log([LEAST_SLOPE, most]), method="bounded")
-    return float(np.exp(best.x)), float(best.fun)
+    def with_prior(log_slope: float) -> float:
+        return loss(log_slope) + (log_slope / spread) ** 2 / 2
+
+    best = minimize_scalar(with_prior, bounds=np.log([LEAST_SLOPE, most]), method="bounded")
+    return float(np.exp(best.x)), loss(best.x)
 
 
 def _kept(grid: list[Fitted]) -> tuple[Array, Array, float]:

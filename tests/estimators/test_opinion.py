@@ -10,6 +10,8 @@ from pglearn.basis import Basis, linear_basis, standardising
 from pglearn.estimators import opinion
 from pglearn.estimators.members import sharpened
 from pglearn.estimators.opinion import (
+    BY_COLUMN,
+    DISCRIMINANT,
     GRAPHS,
     PLAIN,
     Line,
@@ -48,7 +50,7 @@ def fitted(X, y, learned=None, bases=(), **others):
 def test_lines_kernels_and_a_discriminant_at_the_distances_of_the_table():
     found = fitted(*overlapping())
     kinds = {name: type(regression) for name, (regression, _) in found.items()}
-    assert kinds == {"lines, the table": Lines, "kernels, the table": Kernels, "discriminant": Lines}
+    assert kinds == {"lines, the table": Lines, "kernels, the table": Kernels, DISCRIMINANT: Lines, BY_COLUMN: Lines}
 
 
 def test_lines_and_kernels_at_every_learned_distance():
@@ -134,43 +136,57 @@ def test_the_loss_is_that_of_hidden_labels_and_no_single_one_costs_more_than_sev
 
 
 def test_what_graphs_and_regressions_count_where_all_lose_the_same():
-    weights = weights_by(dict.fromkeys((GRAPHS, PLAIN, "a", "b", "c"), 3.0))
-    assert weights == pytest.approx({GRAPHS: 0.3, PLAIN: 0.1, "a": 0.2, "b": 0.2, "c": 0.2})
-    assert weights_by(dict.fromkeys((GRAPHS, "a", "b"), 3.0)) == pytest.approx(dict.fromkeys((GRAPHS, "a", "b"), 1 / 3))
+    weights = weights_by(dict.fromkeys((GRAPHS, PLAIN, "a", DISCRIMINANT), 3.0), 30)
+    assert weights == pytest.approx({GRAPHS: 3 / 6.5, PLAIN: 1 / 6.5, "a": 1 / 6.5, DISCRIMINANT: 1.5 / 6.5})
 
 
-def test_a_nat_counts_four_tenths():
-    weights = weights_by({GRAPHS: 10.0, "a": 8.0, "b": 6.0})
-    assert weights["b"] / weights["a"] == pytest.approx(np.exp(0.8))
-    assert weights["a"] / weights[GRAPHS] == pytest.approx(np.exp(0.8))
+def test_the_fewer_labels_the_more_counts_what_has_little_to_learn():
+    voices = dict.fromkeys((GRAPHS, "a", DISCRIMINANT, "lines, learned in all bases"), 5.0)
+    for labels, more in ((10, 2.5), (30, 1.5), (3000, 1.005)):
+        weights = weights_by(voices, labels)
+        assert [weight / weights["a"] for weight in weights.values()] == pytest.approx([3, 1, more, 1 / more])
+
+
+def test_three_nats_count_as_much_as_one_would_of_many_labels():
+    weights = weights_by({GRAPHS: 12.0, "a": 9.0, "b": 6.0}, 60)
+    assert weights["b"] / weights["a"] == pytest.approx(np.e)
+    assert weights["a"] / weights[GRAPHS] == pytest.approx(np.e / 3)
     assert sum(weights.values()) == pytest.approx(1)
 
 
-def test_graphs_are_raised_to_the_power_that_makes_labels_most_likely():
+def test_probabilities_are_raised_to_the_power_that_makes_labels_likely():
     rng = np.random.default_rng(0)
     probabilities = rng.dirichlet(np.ones(3), size=2000)
     codes = (rng.random((2000, 1)) > np.cumsum(sharpened(probabilities, 1.5), axis=1)).sum(axis=1)
     assert fitted_power(probabilities, codes) == pytest.approx(1.5, abs=0.15)
+
+
+def test_few_labels_do_not_take_a_power_far_from_one():
     right = np.array([[0.6, 0.4], [0.4, 0.6]])
-    assert fitted_power(right, np.array([0, 1])) == pytest.approx(opinion.MOST_POWER, rel=1e-3)
-    assert fitted_power(right, np.array([0, 0])) < 0.2
+    powers = [fitted_power(np.tile(right, (times, 1)), np.tile([0, 1], times)) for times in (1, 10, 1000)]
+    assert 1 < powers[0] < 1.2 < 1.5 < powers[1] <= powers[2] <= opinion.MOST_POWER
+    assert 0.7 < fitted_power(right, np.array([0, 0])) < 1
+    assert fitted_power(np.array([[1.0, 0.0]]), np.array([1])) < 0.7
 
 
 def test_those_that_count_next_to_nothing_are_not_kept():
     X, y = overlapping()
     found = {name: one for name, (one, _) in fitted(X, y).items()}
-    heard = opinion_of(found, {GRAPHS: 0.5, "lines, the table": 0.3, "kernels, the table": 0.2, "discriminant": 1e-4})
+    weights = {GRAPHS: 0.5, "lines, the table": 0.3, "kernels, the table": 0.2, DISCRIMINANT: 1e-4, BY_COLUMN: 1e-4}
+    heard = opinion_of(found, weights, {GRAPHS: 1.2, "kernels, the table": 0.8, DISCRIMINANT: 3.0})
     assert [voice.weight for voice in heard.voices] == pytest.approx([0.6, 0.4])
-    assert heard.weight == pytest.approx(0.5, abs=1e-3)
-    assert opinion_of(found, {GRAPHS: 0.9995, **dict.fromkeys(found, 1e-4)}) is None
+    assert [voice.power for voice in heard.voices] == [1.0, 0.8]
+    assert (heard.weight, heard.power) == (pytest.approx(0.5, abs=1e-3), 1.2)
+    assert opinion_of(found, {GRAPHS: 0.9995, **dict.fromkeys(found, 1e-4)}, {}) is None
 
 
 def test_what_is_heard_is_the_mean_of_graphs_and_regressions():
     X, y = overlapping()
-    (one, _), (other, _), _ = fitted(X, y).values()
-    heard = Opinion([Voice(one, 0.7), Voice(other, 0.3)], 0.4, power=2.0)
+    (one, _), (other, _), *_ = fitted(X, y).values()
+    heard = Opinion([Voice(one, 0.7), Voice(other, 0.3, power=0.5)], 0.4, power=2.0)
     graphs = np.tile([0.75, 0.25], (300, 1))
-    expected = 0.6 * np.array([0.9, 0.1]) + 0.4 * (0.7 * said_by(one, X, []) + 0.3 * said_by(other, X, []))
+    beside = 0.7 * said_by(one, X, []) + 0.3 * sharpened(said_by(other, X, []), 0.5)
+    expected = 0.6 * np.array([0.9, 0.1]) + 0.4 * beside
     np.testing.assert_allclose(heard.mixed(graphs, heard.of(X, [])), expected)
     np.testing.assert_allclose(expected.sum(axis=1), 1)
     assert heard.kind == "linear"
@@ -182,10 +198,10 @@ def test_the_plain_graph_says_of_rows_of_the_table_what_has_spread_to_them():
     X, y = overlapping()
     (one, _), *_ = fitted(X, y).values()
     spread = PlainGraph(X).spread(LABELLED, np.eye(2)[y[LABELLED]], np.full(2, 0.5))
-    heard = Opinion([Voice(one, 0.2), Voice(spread, 0.8)], 0.4)
+    heard = Opinion([Voice(one, 0.2), Voice(spread, 0.8, power=1.5)], 0.4)
     rows = np.arange(100, 140)
-    np.testing.assert_allclose(heard.of_table(X, [], rows), 0.2 * one.of(X[rows]) + 0.8 * spread.F[rows])
-    np.testing.assert_allclose(heard.of(X[rows], []), 0.2 * one.of(X[rows]) + 0.8 * spread.of(X[rows]))
+    for said, of_spread in ((heard.of_table(X, [], rows), spread.F[rows]), (heard.of(X[rows], []), spread.of(X[rows]))):
+        np.testing.assert_allclose(said, 0.2 * one.of(X[rows]) + 0.8 * sharpened(of_spread, 1.5))
     assert heard.kind == "graph"
 
 

@@ -16,7 +16,7 @@ from pglearn import PGLearnClassifier
 from pglearn.errors import ModelFileError
 from pglearn.estimators import rehearsal
 from pglearn.estimators.members import sharpened
-from pglearn.estimators.opinion import FOREST, GRAPHS, PLAIN
+from pglearn.estimators.opinion import BOOSTED, CLOUDS, DISCRIMINANT, FOREST, GRAPHS, PLAIN, SELF_TAUGHT
 from pglearn.estimators.rehearsal import Stage, judged, parts, rehearsals
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
@@ -126,7 +126,8 @@ def test_what_is_learned_knows_nothing_of_the_hidden_labels(monkeypatch):
     said, of_turned = (
         rehearsal._Lessons.of(searched(X, y)[0], 0).said_of_hidden(part) for y, part in ((shown, one), (turned, other))
     )
-    assert {PLAIN, FOREST, "discriminant", "kernels, relevant columns", "lines, learned in all bases"} < set(said)
+    assert {PLAIN, FOREST, BOOSTED, CLOUDS, SELF_TAUGHT, DISCRIMINANT} < set(said)
+    assert {"kernels, relevant columns", "lines, learned in all bases"} < set(said)
     for name, probabilities in said.items():
         np.testing.assert_array_equal(probabilities, of_turned[name], err_msg=name)
 
@@ -245,7 +246,7 @@ def test_trees_are_heard_where_rules_make_the_classes(tmp_path):
     y = np.where(X[:, 0] > 0, np.where(X[:, 1] > 0.3, 2, 1), np.where(X[:, 2] > 0.3, 2, 0))
     shown = np.where(np.arange(400) < 80, y, -1)
     model = PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
-    assert model.hidden_losses_[FOREST] == min(model.hidden_losses_.values())
+    assert {FOREST, BOOSTED} == set(sorted(model.hidden_losses_, key=model.hidden_losses_.get)[:2])
     assert model.regression_ == "trees"
     graphs = replace(model._answer, beside=None).distributions.argmax(axis=1)
     assert (model.transduction_ == y)[80:].mean() > (graphs == y)[80:].mean() + 0.05
@@ -253,16 +254,17 @@ def test_trees_are_heard_where_rules_make_the_classes(tmp_path):
     loaded = PGLearnClassifier.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     state = model.to_arrays()
-    number = state["voices"].tolist().index("Forest")
-    with pytest.raises(ModelFileError, match="a tree has no end"):
-        PGLearnClassifier.from_arrays(state | {f"voice_{number}_left": np.zeros_like(state[f"voice_{number}_left"])})
+    for kind in ("Forest", "Boosted"):
+        left = f"voice_{state['voices'].tolist().index(kind)}_left"
+        with pytest.raises(ModelFileError, match="a tree has no end"):
+            PGLearnClassifier.from_arrays(state | {left: np.zeros_like(state[left])})
 
 
 def test_the_losses_of_all_are_told_and_weigh_them(bent):
     losses = bent.hidden_losses_
     assert {GRAPHS, PLAIN, FOREST, "kernels, the table", "lines, the table", "discriminant"} < set(losses)
     assert losses["kernels, the table"] < losses[GRAPHS] < np.log(2) * 1.2
-    weights = rehearsal.weights_by({name: 80 * loss for name, loss in losses.items()})
+    weights = rehearsal.weights_by({name: 80 * loss for name, loss in losses.items()}, 80)
     assert bent.regression_weight_ == pytest.approx(1 - weights[GRAPHS])
 
 

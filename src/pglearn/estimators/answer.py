@@ -25,7 +25,7 @@ from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.logistic import Kernels, Lines
 from pglearn.problem import Array, Points, Problem
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
-from pglearn.trees import Forest
+from pglearn.trees import Boosted, Forest, Trees
 
 MOST_POWER = 4.0
 HEARINGS = 2
@@ -275,15 +275,17 @@ def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
-REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, Forest, PlainSpread)}
+REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, Forest, Boosted, PlainSpread)}
 
 
 def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
     if beside is None:
         return {"beside": np.empty(0), "voices": np.empty(0, dtype=str)}
     arrays = {
-        "beside": np.array([beside.weight, beside.power, *(voice.weight for voice in beside.voices)]),
+        "beside": np.array([beside.weight, beside.power]),
         "voices": np.array([type(voice.regression).__name__ for voice in beside.voices]),
+        "voice_weights": np.array([voice.weight for voice in beside.voices]),
+        "voice_powers": np.array([voice.power for voice in beside.voices]),
     }
     for number, voice in enumerate(beside.voices):
         for field in _own_fields(type(voice.regression)):
@@ -299,9 +301,10 @@ def _own_fields(kind: type) -> list[Field[Any]]:
 def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
     if not len(state["beside"]):
         return None
-    weight, power, *weights = state["beside"].tolist()
+    weight, power = state["beside"].tolist()
     voices = []
-    for number, (kind, of_voice) in enumerate(zip(state["voices"].tolist(), weights, strict=True)):
+    counted = (state[name].tolist() for name in ("voices", "voice_weights", "voice_powers"))
+    for number, (kind, weight_of_voice, power_of_voice) in enumerate(zip(*counted, strict=True)):
         names = [field.name for field in _own_fields(REGRESSIONS[kind])]
         parts: dict[str, Any] = {name: state[f"voice_{number}_{name}"] for name in names}
         parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
@@ -309,9 +312,9 @@ def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
             parts["plain"] = PlainGraph(X)
             _check_spread(np.asarray(parts["F"]), X, len(state["classes"]))
         regression = REGRESSIONS[kind](**parts)
-        if isinstance(regression, Forest):
+        if isinstance(regression, Trees):
             regression.check(X.shape[1], len(state["classes"]))
-        voices.append(Voice(regression, of_voice))
+        voices.append(Voice(regression, weight_of_voice, power_of_voice))
     return Opinion(voices, weight, power)
 
 

@@ -2,25 +2,29 @@
 
 Where each of many columns says a little and the classes overlap, or where one class lies around another, near rows are
 often of different classes and no graph fits the labels well. Zhu, Ghahramani and Lafferty (2003) let labels spread from
-the answers of another classifier; here these are averaged with those of the graphs. There are several: a discriminant
-analysis of the standardised columns, and logistic regressions between pairs of classes, on products of rows and on
+the answers of another classifier; here these are averaged with those of the graphs. There are several: discriminant
+analyses of the standardised columns, and logistic regressions between pairs of classes, on products of rows and on
 Gaussian kernels, at distances that the table has and at those that the graphs have learned; kernels also at the
 distances of columns that are found to be relevant (`pglearn.relevance`). Where rules make the classes there are trees
-(`pglearn.trees`). And a few labels bend what is learned from them, so the graph of the table's own distances is heard
-as well (`pglearn.laplace`).
+(`pglearn.trees`). Where labels are few there are linear models that all rows teach (`pglearn.unlabelled`). And a few
+labels bend what is learned from them, so the graph of the table's own distances is heard as well (`pglearn.laplace`).
 
 All are believed for how likely they make labels that none of them has learned from (`pglearn.estimators.rehearsal`):
-each counts exp(−.4 s), s its loss in nats, the learned graphs three tenths beforehand, the plain one a tenth and the
-regressions equal parts of the rest. Were one of them the truth, and the labels many, it would be exp(−s). Shares of
-what has spread to a row are not probabilities, and are raised to the power that makes those labels most likely, as
-regressions have a slope; to be judged by the same labels then flatters graphs by some half a nat (docs/defaults.md has
-the measurements).
+each counts exp(−s/3), s its loss in nats. Were one of them the truth, and the labels many, it would be exp(−s).
+Beforehand the learned graphs count three times as much as others, and with l hidden labels those that have little to
+learn, discriminants and what all rows teach, 1 + 15/l times; regressions at learned distances, which have the most to
+learn, count as much less.
+
+Logistic regressions and discriminants have a slope that makes labels most likely which they have not seen. What has
+spread over a graph to a row, what trees say and what all rows teach is raised to a power for that, which is one
+beforehand, give or take a half, and at most two; to be judged by the same labels then flatters them a little
+(docs/defaults.md has the measurements).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -34,13 +38,19 @@ from pglearn.logistic import Kernels, Lines, fitted_slope, kernels, lines
 from pglearn.problem import Array, Points
 from pglearn.relevance import relevant
 from pglearn.sparse import is_sparse
-from pglearn.trees import Forest
+from pglearn.trees import Boosted, Forest
 
-GRAPHS, PLAIN, FOREST, TABLE = "graphs", "plain graph", "trees", "the table"
-BEFOREHAND = {GRAPHS: 0.3, PLAIN: 0.1}  # what they count; regressions have the rest
-WORTH = 0.4  # of a nat that one is ahead of another by
-MOST_POWER = 2.0  # of the graphs: more is luck with the hidden labels
+TABLE, LEARNED = "the table", "learned in"
+GRAPHS, PLAIN, FOREST, BOOSTED = "graphs", "plain graph", "trees", "boosted trees"
+DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT = "discriminant", "discriminant, by column", "clouds", "self-taught line"
+RAISED = {GRAPHS, PLAIN, FOREST, BOOSTED, CLOUDS, SELF_TAUGHT}  # to a power, having no slope
+OF_GRAPHS = 3.0  # what they count beforehand
+WITH_LITTLE_TO_LEARN, FEW = {DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT}, 15.0
+WORTH = 1 / 3  # of a nat that one is ahead of another by
+SPREAD_OF_POWER = 0.5  # of its logarithm, beforehand
+MOST_POWER = 2.0  # more is luck with the hidden labels
 LEAST_PROBABLE = 1e-3  # a label that was thought to be less likely costs no more
+LEAST_TOLD = 1e-6  # what is less likely is not told apart when powers are fitted
 LEAST_WEIGHT = 1e-3  # against the graphs: less is not heard
 LEAST_VOICE = 0.01  # the same among the others
 ASIDE = 0.5  # labels that each class has beforehand: a class whose only label is hidden is not impossible
@@ -61,7 +71,7 @@ class Line:
     log_shares: Array
 
 
-Regression: TypeAlias = Line | Lines | Kernels | Forest | PlainSpread
+Regression: TypeAlias = Line | Lines | Kernels | Forest | Boosted | PlainSpread
 Regressions: TypeAlias = dict[str, tuple[Regression, float]]
 """By name, each with its loss in nats on labels that it has not seen."""
 
@@ -74,16 +84,29 @@ def said_by(regression: Regression, X: Points, bases: Sequence[Basis]) -> Array:
     return np.asarray(softmax(regression.slope * coordinates + regression.log_shares, axis=1))
 
 
-def _said_of_table(regression: Regression, X: Points, bases: Sequence[Basis], rows: Array) -> Array:
-    return regression.F[rows] if isinstance(regression, PlainSpread) else said_by(regression, X[rows], bases)
-
-
 @dataclass(frozen=True, eq=False)
 class Voice:
     """A regression and how much it counts among the others."""
 
     regression: Regression
     weight: float
+    power: float = 1.0
+    """What its probabilities are raised to."""
+
+    def of_table(self, X: Points, bases: Sequence[Basis], rows: Array) -> Array:
+        if isinstance(self.regression, PlainSpread):
+            return self._counted(self.regression.F[rows])
+        return self.of(X[rows], bases)
+
+    def of(self, X: Points, bases: Sequence[Basis]) -> Array:
+        return self._counted(said_by(self.regression, X, bases))
+
+    def afresh(self) -> Voice:
+        """The same without what was made on the way to say something."""
+        return replace(self, regression=self.regression.afresh()) if isinstance(self.regression, PlainSpread) else self
+
+    def _counted(self, probabilities: Array) -> Array:
+        return self.weight * sharpened(probabilities, self.power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,24 +122,20 @@ class Opinion:
     def kind(self) -> str:
         """Of the regression that counts most."""
         most = max(self.voices, key=lambda voice: voice.weight)
-        kinds = {Kernels: "kernel", Forest: "trees", PlainSpread: "graph"}
+        kinds = {Kernels: "kernel", Forest: "trees", Boosted: "trees", PlainSpread: "graph"}
         return kinds.get(type(most.regression), "linear")
 
     def of_table(self, X: Points, bases: Sequence[Basis], rows: Array) -> Array:
         """Probabilities of the classes of some rows of the table X, without the graphs."""
-        return np.asarray(sum(voice.weight * _said_of_table(voice.regression, X, bases, rows) for voice in self.voices))
+        return np.asarray(sum(voice.of_table(X, bases, rows) for voice in self.voices))
 
     def of(self, X: Points, bases: Sequence[Basis]) -> Array:
         """Probabilities of the classes, without the graphs."""
-        return np.asarray(sum(voice.weight * said_by(voice.regression, X, bases) for voice in self.voices))
+        return np.asarray(sum(voice.of(X, bases) for voice in self.voices))
 
     def afresh(self) -> Opinion:
         """The same without what was made on the way to say something."""
-        voices = [
-            Voice(one.regression.afresh(), one.weight) if isinstance(one.regression, PlainSpread) else one
-            for one in self.voices
-        ]
-        return Opinion(voices, self.weight, self.power)
+        return replace(self, voices=[voice.afresh() for voice in self.voices])
 
     def mixed(self, probabilities: Array, said: Array) -> Array:
         """The graphs' probabilities of some rows, averaged with what this has said of them."""
@@ -148,7 +167,8 @@ def regressions(
             found[f"lines, {name}"] = lines(columns, rows, Y)
             found[f"kernels, {name}"] = kernels(columns, rows, Y)
             if name == TABLE and (Y.sum(axis=0) > 1).any():
-                found["discriminant"] = discriminant(columns, rows, Y)
+                found[DISCRIMINANT] = discriminant(columns, rows, Y)
+                found[BY_COLUMN] = discriminant(columns, rows, Y, by_themselves=True)
     relevance = relevant(standardised, rows, Y) if by_relevance else None
     if relevance is not None:
         found["kernels, relevant columns"] = kernels(relevance, rows, Y)
@@ -163,7 +183,7 @@ def learned_distances(bases: Sequence[Basis], members: Iterable[tuple[int, Array
         by_column = weight * bases[basis].weights(a)
         for kind in ("given features", "all bases") if bases[basis].name == "raw" else ("all bases",):
             kinds[kind] = kinds.get(kind, 0) + by_column
-    return {f"learned in {kind}": np.sqrt(total) for kind, total in kinds.items()}
+    return {f"{LEARNED} {kind}": np.sqrt(total) for kind, total in kinds.items()}
 
 
 def nats(probabilities: Array, codes: Array) -> float:
@@ -173,27 +193,36 @@ def nats(probabilities: Array, codes: Array) -> float:
 
 
 def fitted_power(probabilities: Array, codes: Array) -> float:
-    """What to raise the graphs' probabilities (rows × classes) to: it makes labels they have not seen most likely."""
+    """What to raise probabilities (rows × classes) to: it makes labels likely that they have not seen."""
     one_hot = np.eye(probabilities.shape[1])[codes]
-    return fitted_slope(np.log(np.maximum(probabilities, LEAST_PROBABLE)), one_hot, MOST_POWER)[0]
+    logits = np.log(np.maximum(probabilities, LEAST_TOLD))
+    return fitted_slope(logits, one_hot, MOST_POWER, spread=SPREAD_OF_POWER)[0]
 
 
-def weights_by(losses: dict[str, float]) -> dict[str, float]:
-    """How much the graphs and each of the others count, by their losses in nats."""
-    of_regression = (1 - sum(BEFOREHAND.values())) / max(len(losses.keys() - BEFOREHAND.keys()), 1)
-    beforehand = np.log([BEFOREHAND.get(name, of_regression) for name in losses])
+def weights_by(losses: dict[str, float], n_hidden: int) -> dict[str, float]:
+    """How much the graphs and each of the others count, by their losses in nats on so many hidden labels."""
+    beforehand = np.log([_beforehand(name, n_hidden) for name in losses])
     weights = softmax(beforehand - WORTH * np.array(list(losses.values())))
     return dict(zip(losses, weights.tolist(), strict=True))
 
 
-def opinion_of(others: dict[str, Regression], weights: dict[str, float], power: float = 1.0) -> Opinion | None:
-    """Those of the others that count enough beside graphs raised to `power`; None if they do not, all together."""
+def _beforehand(name: str, n_hidden: int) -> float:
+    if name == GRAPHS:
+        return OF_GRAPHS
+    if name in WITH_LITTLE_TO_LEARN:
+        return 1 + FEW / n_hidden
+    return 1 / (1 + FEW / n_hidden) if LEARNED in name else 1.0
+
+
+def opinion_of(others: dict[str, Regression], weights: dict[str, float], powers: dict[str, float]) -> Opinion | None:
+    """Those of the others that count enough beside the graphs, all raised to `powers`; None if together they do not."""
     together = sum(weight for name, weight in weights.items() if name != GRAPHS)
     if together < LEAST_WEIGHT:
         return None
     heard = {name: weights[name] / together for name in others if weights[name] >= LEAST_VOICE * together}
     total = sum(heard.values())
-    return Opinion([Voice(others[name], weight / total) for name, weight in heard.items()], together, power)
+    voices = [Voice(others[name], weight / total, powers.get(name, 1.0)) for name, weight in heard.items()]
+    return Opinion(voices, together, powers.get(GRAPHS, 1.0))
 
 
 def _line(X: Points, bases: Sequence[Basis], labelled: Array, Y: Array) -> Regressions:

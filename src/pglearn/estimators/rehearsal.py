@@ -4,9 +4,9 @@ The search has bent its graphs until they fit the given labels, and on these the
 labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
 is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
 in turn the member of every basis that counts most sets out again from its start, and then the graphs, regressions at
-the distances that were learned so, trees, and the graph of the table's own distances say what they think of the labels
-that none of them has seen. All are judged by that alike (`pglearn.estimators.opinion`), and what is learned from all
-labels gives the answer.
+the distances that were learned so, trees, linear models that all rows teach, and the graph of the table's own distances
+say what they think of the labels that none of them has seen. All are judged by that alike
+(`pglearn.estimators.opinion`), and what is learned from all labels gives the answer.
 
 This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
 comes near, it would change nothing, and is not done.
@@ -26,9 +26,13 @@ from pglearn.errors import WorkerError
 from pglearn.estimators.conclusion import Table
 from pglearn.estimators.members import Member, averaged, sharpened, weights_of
 from pglearn.estimators.opinion import (
+    BOOSTED,
+    CLOUDS,
     FOREST,
     GRAPHS,
     PLAIN,
+    RAISED,
+    SELF_TAUGHT,
     Opinion,
     Regression,
     Regressions,
@@ -53,7 +57,8 @@ from pglearn.search.interrupts import Stop
 from pglearn.search.pool import Pool, Task
 from pglearn.search.workers import Here, Workers
 from pglearn.sparse import is_sparse
-from pglearn.trees import Forest
+from pglearn.trees import Boosted, Forest
+from pglearn.unlabelled import Scatter
 
 PARTS = 5
 NEAR, SLACK = 3.0, 1.0  # a regression comes near with three times the loss of the graphs and a nat
@@ -120,12 +125,10 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     beside = {name: one for name, one in beside.items() if all(name in said for said in heard)}
     said = {name: np.concatenate([part[name] for part in heard]) for name in (GRAPHS, *beside)}
     of_hidden = np.concatenate(codes_heard)
-    powers = {name: fitted_power(said[name], of_hidden) for name in (GRAPHS, PLAIN) if name in said}
+    powers = {name: fitted_power(one, of_hidden) for name, one in said.items() if name in RAISED}
     said |= {name: sharpened(said[name], power) for name, power in powers.items()}
     losses = {name: nats(one, of_hidden) for name, one in said.items()}
-    if isinstance(spread := beside.get(PLAIN), PlainSpread):
-        beside[PLAIN] = replace(spread.afresh(), F=sharpened(spread.F, powers[PLAIN]))
-    opinion = opinion_of(beside, weights_by(losses), powers[GRAPHS])
+    opinion = opinion_of(beside, weights_by(losses, len(of_hidden)), powers)
     emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
     return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
 
@@ -142,15 +145,18 @@ class _Lessons:
     """What standardises the columns, none of a sparse table."""
     plain: PlainGraph | None
     """Not of a large table, of which it would take as long as a search."""
+    scatter: Scatter | None
+    """Of all rows, also those without a label."""
 
     @classmethod
     def of(cls, table: Table, seed: int) -> Self:
         labels = _regressed(table.problem, seed)
         rows, codes = table.problem.labelled[labels], table.problem.codes[labels]
         if is_sparse(table.X):
-            return cls(table, rows, codes, None, None)
+            return cls(table, rows, codes, None, None, None)
         plain = PlainGraph(table.X) if table.problem.n <= EXACT_UP_TO else None
-        return cls(table, rows, codes, standardising(table.X), plain)
+        columns = standardising(table.X)
+        return cls(table, rows, codes, columns, plain, Scatter.of_table(table.X, columns, rows, seed))
 
     @property
     def by_relevance(self) -> bool:
@@ -170,9 +176,8 @@ class _Lessons:
         """By name, what each says of the labels that were hidden."""
         hidden, problem = rehearsal.hidden, self.table.problem
         found = self.regressions(rehearsal.bases, rehearsal.members, hidden)
-        said = {name: said_by(one, self.table.X[hidden], rehearsal.bases) for name, (one, _) in found.items()}
-        if self.columns is not None:
-            said[FOREST] = self._forest(self.columns, hidden).of(self.table.X[hidden])
+        learned = {name: one for name, (one, _) in found.items()} | self._others(hidden)
+        said = {name: said_by(one, self.table.X[hidden], rehearsal.bases) for name, one in learned.items()}
         if self.plain is not None:
             left = problem.without(np.flatnonzero(np.isin(problem.labelled, hidden)))
             said[PLAIN] = _spread(self.plain, left).F[hidden]
@@ -181,16 +186,21 @@ class _Lessons:
     def learned_by_all(self, members: Learned) -> dict[str, Regression]:
         """By name, what has learned from all labels."""
         found = self.regressions(self.table.bases, members)
-        learned: dict[str, Regression] = {name: one for name, (one, _) in found.items()}
-        if self.columns is not None:
-            learned[FOREST] = self._forest(self.columns)
+        learned = {name: one for name, (one, _) in found.items()} | self._others()
         if self.plain is not None:
-            learned[PLAIN] = _spread(self.plain, self.table.problem)
+            learned[PLAIN] = _spread(self.plain, self.table.problem).afresh()
         return learned
 
-    def _forest(self, columns: Array, hidden: Array | None = None) -> Forest:
+    def _others(self, hidden: Array | None = None) -> dict[str, Regression]:
+        """Trees, and what all rows teach, without `hidden` labels."""
         rows, Y = self._shown(hidden)
-        return Forest.of_labels(columns, self.table.X[rows], Y)
+        found: dict[str, Regression | None] = {}
+        if self.columns is not None:
+            X = self.table.X[rows]
+            found = {FOREST: Forest.of_labels(self.columns, X, Y), BOOSTED: Boosted.of_labels(self.columns, X, Y)}
+        if self.scatter is not None:
+            found |= {CLOUDS: self.scatter.clouds(rows, Y), SELF_TAUGHT: self.scatter.self_taught(rows, Y)}
+        return {name: one for name, one in found.items() if one is not None}
 
     def _shown(self, hidden: Array | None) -> tuple[Array, Array]:
         """Rows to learn from, without the hidden ones, and their classes, one-hot."""
