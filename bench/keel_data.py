@@ -38,7 +38,7 @@ def table_of(name: str) -> pd.DataFrame:
 
 
 def keel(name: str, seed: int) -> Rows:
-    """The table, of a large one some rows; words are encoded, numbers are as they were."""
+    """The table, of a large one some rows: numbers as they were, or what TableEncoder makes of numbers and words."""
     table = table_of(name)
     table = table.sample(min(MOST_ROWS, len(table)), random_state=seed)
     features = table.iloc[:, :-1]

@@ -44,9 +44,27 @@ def test_boosted_trees_say_what_those_of_scikit_learn_say(classes):
     np.testing.assert_allclose(grown(X, y, kind=Boosted, classes=classes).of(X), expected, atol=1e-12)
 
 
-def test_nothing_is_boosted_where_all_labels_are_of_one_class():
+def test_nothing_is_boosted_where_all_labels_are_of_one_class_or_of_many():
     X, y = by_rules()
     assert grown(X, np.zeros_like(y), kind=Boosted) is None
+    assert grown(X, np.arange(300) % 11, kind=Boosted, classes=11) is None
+
+
+def test_of_many_columns_boosted_trees_look_at_some_for_a_split():
+    X, y = by_rules(d=150)
+    placed = (X - X[LABELLED].mean(axis=0)).astype(np.float32)
+    setting = {"n_estimators": ROUNDS, "learning_rate": STEP, "max_depth": DEPTH, "subsample": PART_OF_LABELS}
+    model = GradientBoostingClassifier(**setting, max_features=100, random_state=0).fit(placed[LABELLED], y[LABELLED])
+    expected = (1 - UNSURE) * model.predict_proba(placed) + UNSURE / 3
+    np.testing.assert_allclose(grown(X, y, kind=Boosted).of(X), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Forest, Boosted])
+def test_as_many_classes_as_half_of_the_labels(kind):
+    X, _ = by_rules()
+    y = np.arange(24) % 10
+    said = kind.of_labels(np.ones(8), X[:14], np.eye(10)[y[:14]]), kind.of_labels(np.ones(8), X[:24], np.eye(10)[y])
+    assert all(np.isfinite(trees.of(X)).all() for trees in said)
 
 
 @pytest.mark.parametrize("kind", [Forest, Boosted])
@@ -84,6 +102,9 @@ def test_units_and_rows_far_from_everything_make_no_difference(kind):
         ("values", lambda values: values[:, :1]),
         ("roots", lambda roots: roots + 10**6),
         ("roots", lambda roots: roots - 1),
+        ("roots", lambda roots: roots[:0]),
+        ("left", lambda left: left.astype(float)),
+        ("column", lambda column: column[0]),
         ("middle", lambda middle: middle[1:]),
     ],
 )

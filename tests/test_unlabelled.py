@@ -104,12 +104,47 @@ def test_the_line_is_that_of_scikit_learn(classes):
 
 
 def test_a_class_without_a_label_is_not_found():
-    X, y = clouds(classes=2)
-    scatter, rows, Y = taught(X, y, classes=4)
+    X, y = clouds(classes=2, apart=30)
+    between = np.vstack([X, np.tile(X.mean(axis=0), (20, 1)), 1e4 * X[:20]])  # rows that no cloud is near to
+    scatter, rows, Y = taught(between, y, classes=4)
     for model in (scatter.clouds(rows, Y), scatter.self_taught(rows, Y)):
-        said = model.of(X)
+        said = model.of(between)
         np.testing.assert_allclose(said.sum(axis=1), 1)
         assert said[:, 2:].max() < 1e-4
+
+
+def test_clouds_keep_to_the_labels(monkeypatch):
+    """What they come to is what expectation maximisation comes to, densely, with the labels held."""
+    monkeypatch.setattr(unlabelled, "ROUNDS", 200)
+    X, y = clouds(apart=0.8)
+    y[:12] = y[:12][::-1]  # labels that the rows by themselves would not choose
+    scatter, rows, Y = taught(X, y)
+    Z, known = scatter.rows, np.arange(400) < 12
+    R = softmax(np.log(scatter.clouds(rows, Y).of(X)) / unlabelled.SURENESS, axis=1)
+    R[known] = Y
+    N = R.sum(axis=0)
+    means = (R.T @ Z) / N[:, None]
+    S = sum((R[:, c, None] * (Z - means[c])).T @ (Z - means[c]) for c in range(3)) / len(Z)
+    S = 0.9 * S + np.diag(0.1 * np.diag(S) + 1e-3)
+    joint = np.column_stack([multivariate_normal(mean, S).logpdf(Z) for mean in means]) + np.log(N)
+    np.testing.assert_allclose(R[~known], softmax(joint, axis=1)[~known], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["clouds", "self_taught"])
+def test_labels_may_come_in_any_order(kind):
+    X, y = clouds()
+    scatter, rows, Y = taught(X, y)
+    turned = np.random.default_rng(0).permutation(12)
+    one, other = (getattr(scatter, kind)(rows[order], Y[order]).of(X) for order in (np.arange(12), turned))
+    np.testing.assert_allclose(one, other, atol=0.02)
+
+
+def test_one_label_of_each_class_and_as_many_classes_as_half_of_the_labels():
+    X, y = clouds(classes=15)
+    for labels in (15, 30):
+        scatter, rows, Y = taught(X, y, labels)
+        for model in (scatter.clouds(rows, Y), scatter.self_taught(rows, Y)):
+            assert np.isfinite(model.of(X)).all()
 
 
 def test_there_must_be_rows_without_a_label_and_two_classes():
@@ -123,14 +158,16 @@ def test_there_must_be_rows_without_a_label_and_two_classes():
     assert Scatter.of_table(np.ones((20, 3)), np.zeros(3), rows, seed=0) is None
 
 
-def test_hidden_labels_are_rows_without_one():
+@pytest.mark.parametrize("kind", ["clouds", "self_taught"])
+def test_rows_whose_label_is_hidden_are_rows_without_one(kind):
     X, y = clouds()
     scatter, rows, Y = taught(X, y)
-    turned = Y.copy()
-    turned[8:] = np.roll(turned[8:], 1, axis=1)
-    for kind in ("clouds", "self_taught"):
-        one, other = (getattr(scatter, kind)(rows[:8], classes[:8]).of(X) for classes in (Y, turned))
-        np.testing.assert_array_equal(one, other)
+    without, rows_shown, Y_shown = taught(X, y, labels=8)
+    hidden, never = (
+        getattr(some, kind)(rows_shown, Y_shown).of(X) for some in (scatter, replace(without, rows=scatter.rows))
+    )
+    np.testing.assert_array_equal(hidden, never)
+    assert np.abs(getattr(scatter, kind)(rows, Y).of(X) - hidden).max() > 1e-3
 
 
 def test_of_many_rows_some_are_learned_from(monkeypatch):

@@ -6,7 +6,8 @@ little by itself.
 | Z_c    | labelled rows of class c less their mean m_c                                  | l_c×d |
 | s_c    | how far their covariance is drawn to its diagonal: Ledoit and Wolf (2004), of  | scalar|
 |        | columns with a variance of one                                                |       |
-| Σ      | Σ_c (l_c/l) [(1 − s_c) Z_cᵀZ_c/l_c + s_c ν_c] = UᵀU + Δ, ν_c their variances   | d × d |
+| ν_c    | their variances, times the share of columns that vary at all in the class     | d     |
+| Σ      | Σ_c (l_c/l) [(1 − s_c) Z_cᵀZ_c/l_c + s_c ν_c] = UᵀU + Δ                       | d × d |
 
 The logit of class c is m_cᵀΣ⁻¹x − ½ m_cᵀΣ⁻¹m_c + log(l_c/l). Σ is never formed: Σ⁻¹ = Δ⁻¹ − Δ⁻¹Uᵀ(I + UΔ⁻¹Uᵀ)⁻¹UΔ⁻¹. A
 column that is constant in a class has a variance there, too, as if of other columns' size: few labels are no proof.
@@ -29,7 +30,7 @@ from pglearn.problem import Array, dealt_by_class
 PARTS = 5
 CONSTANT = 1e-10  # variance in a class, of columns that have a variance of one in the table
 LEAST_VARIANCE = 1e-3  # in Δ
-UNKNOWN = -1e3  # logit of a class that there is no label of
+UNKNOWN = -1e3  # added to the logit of a class that there is no label of
 
 
 def discriminant(columns: Array, rows: Array, Y: Array, by_themselves: bool = False) -> tuple[Lines, float]:
@@ -52,7 +53,7 @@ def discriminant(columns: Array, rows: Array, Y: Array, by_themselves: bool = Fa
     no_pairs, alone = np.empty((0, n_classes)), np.ones(1)
     axes = axes * columns
     found = Lines((intercept - axes @ middle)[None], no_pairs, slope * alone, alone, axes[None])
-    return found, nats * len(Y) / hidden.sum()
+    return found, nats * len(Y) / max(hidden.sum(), 1)
 
 
 def _fitted(rows: Array, codes: Array, n_classes: int, by_themselves: bool = False) -> tuple[Array, Array]:
@@ -70,9 +71,17 @@ def _fitted(rows: Array, codes: Array, n_classes: int, by_themselves: bool = Fal
     U, inverse = np.vstack(parts), 1 / np.maximum(diagonal, LEAST_VARIANCE)
     inner = np.linalg.solve(np.eye(len(U)) + (U * inverse) @ U.T, U @ (inverse * means).T)
     axes = inverse * (means - inner.T @ U)
-    there = shares > 0
-    log_shares = np.log(shares, out=np.full(n_classes, UNKNOWN), where=there)
-    return np.where(there[:, None], axes, 0), log_shares - (axes * means).sum(axis=1) / 2
+    log_shares = np.log(shares, out=np.zeros(n_classes), where=shares > 0)
+    return with_unknown(axes, log_shares - (axes * means).sum(axis=1) / 2, shares > 0)
+
+
+def with_unknown(axes: Array, intercept: Array, known: Array) -> tuple[Array, Array]:
+    """The same with logits for classes that there is no label of: wherever a row is, far below a class that is known.
+
+    `known` says of which classes there are axes and intercepts.
+    """
+    first = int(np.flatnonzero(known)[0])
+    return np.where(known[:, None], axes, axes[first]), np.where(known, intercept, intercept[first] + UNKNOWN)
 
 
 def _shrinkage(Z: Array) -> tuple[float, Array]:

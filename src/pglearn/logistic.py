@@ -56,6 +56,15 @@ class Grid:
     slopes: Array
     weights: Array
 
+    def _check(self, n_classes: int) -> tuple[int, int]:
+        """That it is about so many classes, of what was read from a file; how many members and logits it has."""
+        if self.pairs.ndim != 2 or self.pairs.shape[1] != n_classes:
+            raise ValueError("a regression is about other classes")
+        shape = len(self.weights), len(self.pairs) or n_classes
+        if not self.weights.shape == self.slopes.shape == shape[:1] or self.intercepts.shape != shape:
+            raise ValueError("a regression is not complete")
+        return shape
+
     def averaged(self, logits: Iterable[Array]) -> Array:
         """Of logits that each member has, rows × pairs, before the intercepts."""
         parts = zip(logits, self.intercepts, self.slopes, self.weights, strict=True)
@@ -71,6 +80,11 @@ class Lines(Grid):
 
     axes: Array
     """g × pairs × d."""
+
+    def check(self, n_columns: int, n_classes: int) -> None:
+        """That it is about a table with so many columns and classes, of what was read from a file."""
+        if self.axes.shape != (*self._check(n_classes), n_columns):
+            raise ValueError("a regression is about other columns")
 
     def of(self, X: Array) -> Array:
         X = X.astype(np.float64, copy=False)
@@ -88,6 +102,13 @@ class Kernels(Grid):
     gammas: Array
     duals: Array
     """g × rows × pairs."""
+
+    def check(self, n_columns: int, n_classes: int) -> None:
+        """That it is about a table with so many columns and classes, of what was read from a file."""
+        members, logits = self._check(n_classes)
+        of_columns = self.middle.shape == self.columns.shape == self.rows.shape[1:] == (n_columns,)
+        if not of_columns or self.gammas.shape != (members,) or self.duals.shape != (members, len(self.rows), logits):
+            raise ValueError("a regression is about other columns")
 
     def of(self, X: Array) -> Array:
         placed = (X.astype(np.float64, copy=False) - self.middle) * self.columns

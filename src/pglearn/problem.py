@@ -309,6 +309,13 @@ def drawn_by_class(rows: Array, codes: Array, count: int, rng: np.random.Generat
     return np.asarray(_by_class(rows, codes, rng)[np.arange(count) * len(rows) // count])
 
 
+def drawn_of_every_class(rows: Array, codes: Array, count: int, rng: np.random.Generator) -> Array:
+    """The same, and of every class one at least."""
+    drawn = drawn_by_class(rows, codes, count, rng)
+    classes, first = np.unique(codes[rows], return_index=True)
+    return np.append(drawn, rows[first[~np.isin(classes, codes[drawn])]])
+
+
 def _by_class(rows: Array, codes: Array, rng: np.random.Generator) -> Array:
     """Rows class after class, in random order within each."""
     shuffled = rng.permutation(rows)

@@ -18,11 +18,12 @@ import numpy as np
 from scipy.special import softmax
 
 from pglearn.discriminant import UNKNOWN
+from pglearn.few_labels import of_few_labels
 from pglearn.problem import Array
 
 TREES = 200
 ROUNDS, STEP, DEPTH, PART_OF_LABELS = 40, 0.1, 3, 0.7  # of boosting
-MOST_COLUMNS = 100  # that boosted trees look at for a split
+MOST_COLUMNS, MOST_CLASSES = 100, 10  # that boosted trees look at for a split, and that have a tree in every round
 UNSURE = 0.03  # share of the uniform distribution
 FARTHEST = 1e30  # that float32 holds
 
@@ -61,7 +62,10 @@ class Trees:
 
     def check(self, n_columns: int, n_classes: int) -> None:
         """That every row of a table comes to a leaf, of what was read from a file."""
-        nodes, own = len(self.left), np.arange(len(self.left))
+        nodes, own = self.left.size, np.arange(self.left.size)
+        of_nodes = (self.roots, self.left, self.right, self.column)
+        if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in of_nodes):
+            raise ValueError("a tree does not tell its nodes by whole numbers")
         for ahead in (self.left, self.right):
             if ahead.shape != (nodes,) or (ahead < own).any() or (ahead >= nodes).any():
                 raise ValueError("a tree has no end")
@@ -69,7 +73,7 @@ class Trees:
         if not whole or not np.isfinite(self.values).all():
             raise ValueError("the nodes of trees are not complete")
         for positions, size in ((self.roots, nodes), (self.column, n_columns)):
-            if (positions < 0).any() or (positions >= size).any():
+            if not len(positions) or (positions < 0).any() or (positions >= size).any():
                 raise ValueError("a tree is about what there is not")
         if not self.middle.shape == self.columns.shape == (n_columns,):
             raise ValueError("a tree is about other columns")
@@ -85,7 +89,8 @@ class Forest(Trees):
 
         middle = rows.mean(axis=0, dtype=np.float64)
         forest = ExtraTreesClassifier(TREES, max_features=None, random_state=0)
-        forest.fit(_placed(rows, middle, columns), Y.argmax(axis=1))
+        with of_few_labels():
+            forest.fit(_placed(rows, middle, columns), Y.argmax(axis=1))
         trees = [one.tree_ for one in forest.estimators_]
         counts = np.concatenate([tree.value[:, 0] for tree in trees])
         shares = np.zeros((len(counts), Y.shape[1]))
@@ -106,11 +111,11 @@ class Boosted(Trees):
 
     @classmethod
     def of_labels(cls, columns: Array, rows: Array, Y: Array) -> Self | None:
-        """Grown from labelled rows times `columns` and their classes, one-hot; None if all are of one class."""
+        """Grown from labelled rows times `columns` and their classes, one-hot; None of one class, or of many."""
         from sklearn.ensemble import GradientBoostingClassifier
 
         counts = Y.sum(axis=0)
-        if (counts > 0).sum() < 2:
+        if not 2 <= (counts > 0).sum() <= MOST_CLASSES:
             return None
         middle = rows.mean(axis=0, dtype=np.float64)
         model = GradientBoostingClassifier(
@@ -121,7 +126,8 @@ class Boosted(Trees):
             max_features=min(len(columns), MOST_COLUMNS),
             random_state=0,
         )
-        model.fit(_placed(rows, middle, columns), Y.argmax(axis=1))
+        with of_few_labels():
+            model.fit(_placed(rows, middle, columns), Y.argmax(axis=1))
         trees = [one.tree_ for one in model.estimators_.ravel()]
         about = model.classes_[-model.estimators_.shape[1] :]  # a tree for each class in turn, of two for the second
         values = np.zeros((sum(tree.node_count for tree in trees), Y.shape[1]))

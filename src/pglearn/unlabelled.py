@@ -15,7 +15,8 @@ expectation maximisation (Dempster, Laird and Rubin 1977; O'Neill 1978).
 | N, M   | Σ_i R_ic, and the means Σ_i R_ic z_i / N_c                                       | c, c×q|
 | S      | (ZᵀZ − Σ_c N_c m_c m_cᵀ) / n, drawn a tenth of the way to its diagonal           | q × q |
 
-The logits m_cᵀS⁻¹z − ½ m_cᵀS⁻¹m_c + log N_c make the next R.
+The logits m_cᵀS⁻¹z − ½ m_cᵀS⁻¹m_c + log N_c make the next R, and the last ones, times .7, the answer. A little is added
+to the diagonal of S, so that a faint axis does not decide.
 
 **A line that teaches itself.** Logistic regression takes what it is sure of for labels and learns again, up to ten
 times (Yarowsky 1995; scikit-learn's `SelfTrainingClassifier`). With a strong penalty: what few labels say in many
@@ -24,7 +25,6 @@ columns is mostly chance.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Self
 
@@ -32,7 +32,8 @@ import numpy as np
 from scipy.special import softmax
 
 from pglearn.basis import principal_axes
-from pglearn.discriminant import UNKNOWN, discriminant
+from pglearn.discriminant import discriminant, with_unknown
+from pglearn.few_labels import of_few_labels
 from pglearn.logistic import Lines
 from pglearn.problem import Array
 
@@ -40,8 +41,7 @@ MOST_ROWS = 2_000  # without a label, that are learned from
 AXES_OF_CLOUDS = 50
 ROUNDS = 15
 DRAWN = 0.1
-LEAST_VARIANCE = 1e-3  # added to every one, of columns that have a variance of one
-LEAST_ROWS = 1e-9  # in a cloud: a class without a label has none
+LEAST_VARIANCE = 1e-3  # added to that of every axis, columns having a variance of one
 SURENESS = 0.7  # of clouds: rows are not as Gaussian as they would have it
 PENALTY, SURE = 0.3, 0.75  # C of the logistic regression, and how likely a label must be to be taken for one
 
@@ -73,44 +73,48 @@ class Scatter:
         return cls(at, (rows - middle) @ axes.T, middle, axes)
 
     def clouds(self, labelled: Array, Y: Array) -> Lines | None:
-        """By labelled rows of the table and their classes, one-hot; None where no row is without a label."""
-        known = np.isin(self.at, labelled)
-        if known.all():
+        """By labelled rows of the table and their classes, one-hot; None where there are no others.
+
+        Rows whose label is not among these are rows without one.
+        """
+        at = np.searchsorted(self.at, labelled)
+        if len(at) == len(self.at):
             return None
+        there = Y.sum(axis=0) > 0
+        Y = Y[:, there]
         Z = self.rows[:, :AXES_OF_CLOUDS]
-        first, _ = discriminant(np.ones(Z.shape[1]), Z[known], Y)
+        first, _ = discriminant(np.ones(Z.shape[1]), Z[at], Y)
         R = first.of(Z)
         squares = Z.T @ Z
         for _ in range(ROUNDS):
-            R[known] = Y
+            R[at] = Y
             axes, intercept = _clouds(Z, R, squares)
             R = softmax(Z @ axes.T + intercept, axis=1)
-        return self._lines(SURENESS * axes, SURENESS * intercept)
+        return self._lines(SURENESS * axes, SURENESS * intercept, there)
 
     def self_taught(self, labelled: Array, Y: Array) -> Lines | None:
-        """By labelled rows of the table and their classes, one-hot; None where no row is without a label, or but one
-        class has any."""
-        from sklearn.exceptions import ConvergenceWarning  # all of which take long to import
-        from sklearn.linear_model import LogisticRegression
+        """By labelled rows of the table and their classes, one-hot; None without others, or of but one class."""
+        from sklearn.linear_model import LogisticRegression  # which take long to import
         from sklearn.semi_supervised import SelfTrainingClassifier
 
-        known = np.isin(self.at, labelled)
-        if known.all() or (Y.sum(axis=0) > 0).sum() < 2:
+        at, there = np.searchsorted(self.at, labelled), Y.sum(axis=0) > 0
+        if len(at) == len(self.at) or there.sum() < 2:
             return None
         codes = np.full(len(self.at), -1)
-        codes[known] = Y.argmax(axis=1)
+        codes[at] = Y.argmax(axis=1)
         model = SelfTrainingClassifier(LogisticRegression(C=PENALTY, max_iter=300), threshold=SURE)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with of_few_labels():
             line = model.fit(self.rows, codes).estimator_
-        axes, intercept = np.zeros((Y.shape[1], self.rows.shape[1])), np.full(Y.shape[1], UNKNOWN)
-        intercept[line.classes_] = 0
-        told = line.classes_[-len(line.intercept_) :]  # of two classes the second
-        axes[told], intercept[told] = line.coef_, line.intercept_
-        return self._lines(axes, intercept)
+        axes, intercept = line.coef_, line.intercept_
+        if len(axes) == 1:  # of two classes, for the second
+            axes, intercept = np.vstack([0 * axes, axes]), np.append(0, intercept)
+        return self._lines(axes, intercept, there)
 
-    def _lines(self, axes: Array, intercept: Array) -> Lines:
-        """Logits of the classes along the principal axes, in terms of the columns."""
+    def _lines(self, axes: Array, intercept: Array, there: Array) -> Lines:
+        """Logits along the principal axes of the classes that are `there`, in terms of the columns, of all classes."""
+        known = np.zeros((len(there), axes.shape[1])), np.zeros(len(there))
+        known[0][there], known[1][there] = axes, intercept
+        axes, intercept = with_unknown(*known, there)
         of_columns = axes @ self.axes[: axes.shape[1]]
         alone, no_pairs = np.ones(1), np.empty((0, len(axes)))
         return Lines((intercept - of_columns @ self.middle)[None], no_pairs, alone, alone, of_columns[None])
@@ -118,7 +122,7 @@ class Scatter:
 
 def _clouds(Z: Array, R: Array, squares: Array) -> tuple[Array, Array]:
     """What rows are multiplied with and what is added, for every class, if they are of the classes as likely as R."""
-    N = R.sum(axis=0) + LEAST_ROWS
+    N = R.sum(axis=0)
     means = R.T @ Z / N[:, None]
     S = (squares - (means * N[:, None]).T @ means) / len(Z)
     S = (1 - DRAWN) * S + np.diag(DRAWN * np.diag(S) + LEAST_VARIANCE)

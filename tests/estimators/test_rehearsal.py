@@ -324,11 +324,45 @@ def test_what_is_heard_is_kept_in_the_file(heard, request, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.parametrize("heard", ["model", "bent", "few"])
+def test_damage_to_what_is_heard_is_told(heard, request):
+    """Every array of it, of another kind, shape or size: no raw error, and no NaN that is found later."""
+    state = request.getfixturevalue(heard).to_arrays()
+    names = [name for name in state if name.startswith("voice_") or name == "beside"]
+    assert len(names) > 20
+    damages = [lambda a: a.astype(str), lambda a: a[..., None], lambda a: a.ravel()[0], lambda a: a.astype(complex)]
+    damages.append(lambda a: np.full(a.shape, np.nan))
+    for name in names:
+        for damage in damages if state[name].size else damages[:2]:
+            with pytest.raises(ModelFileError, match="do not fit together"):
+                PGLearnClassifier.from_arrays(state | {name: damage(state[name])})
+    for name in ("beside", "voice_weights", "voice_powers"):
+        with pytest.raises(ModelFileError, match="counts what cannot be"):
+            PGLearnClassifier.from_arrays(state | {name: -state[name]})
+
+
+def test_a_fit_of_many_classes_with_two_labels_each_warns_of_nothing():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 15
+    X = rng.normal(size=(300, 5)) + rng.normal(size=(15, 5))[y]
+    model = PGLearnClassifier(**SMALL).fit(X, np.where(np.arange(300) < 30, y, -1))
+    assert {FOREST, CLOUDS, SELF_TAUGHT} < set(model.hidden_losses_)
+    assert BOOSTED not in model.hidden_losses_, "a tree for each of fifteen classes, forty times"
+
+
+def test_regressions_learn_from_every_class(monkeypatch):
+    monkeypatch.setattr(rehearsal, "MOST_LABELS", 220)
+    X, y, _ = overlapping(n=600)
+    y[[7, 300]] = 2, 3  # one label each, among 600
+    table, stage, _ = searched(X, y)
+    assert set(rehearsal._Lessons.of(table, stage.draws.seed).codes) == {0, 1, 2, 3}
+
+
 def test_a_damaged_plain_graph_is_told(few):
     state = few.to_arrays()
     number = state["voices"].tolist().index("PlainSpread")
     F = state[f"voice_{number}_F"]
-    for damaged in (F[1:], F[:, :1], F[:, :2], np.full_like(F, np.nan), F[0, 0]):
+    for damaged in (F[1:], F[:, :1], F[:, :2], np.full_like(F, np.nan), F[0, 0], 0 * F, -F):
         with pytest.raises(ModelFileError, match="do not fit together"):
             PGLearnClassifier.from_arrays(state | {f"voice_{number}_F": damaged})
 

@@ -301,25 +301,40 @@ def _own_fields(kind: type) -> list[Field[Any]]:
 def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
     if not len(state["beside"]):
         return None
-    weight, power = state["beside"].tolist()
+    weight, power = _numbers(state, "beside").tolist()
+    weights, powers = (_numbers(state, name) for name in ("voice_weights", "voice_powers"))
+    if not weights.ndim == powers.ndim == np.ndim(weight) + 1 == 1:
+        raise ValueError("what is heard beside the graphs is not one number each")
+    told = np.append(weights, weight)
+    if (told < 0).any() or (told > 1).any() or (np.append(powers, power) <= 0).any():
+        raise ValueError("what is heard beside the graphs counts what cannot be")
     voices = []
-    counted = (state[name].tolist() for name in ("voices", "voice_weights", "voice_powers"))
+    counted = (array.tolist() for array in (state["voices"], weights, powers))
     for number, (kind, weight_of_voice, power_of_voice) in enumerate(zip(*counted, strict=True)):
         names = [field.name for field in _own_fields(REGRESSIONS[kind])]
-        parts: dict[str, Any] = {name: state[f"voice_{number}_{name}"] for name in names}
-        parts |= {name: part.item() for name, part in parts.items() if part.ndim == 0}
+        parts: dict[str, Any] = {name: _numbers(state, f"voice_{number}_{name}") for name in names}
         if REGRESSIONS[kind] is PlainSpread:
             parts["plain"] = PlainGraph(X)
-            _check_spread(np.asarray(parts["F"]), X, len(state["classes"]))
+            _check_spread(parts["F"], X, len(state["classes"]))
+        if REGRESSIONS[kind] is Line:
+            parts |= {"basis": int(parts["basis"]), "slope": float(parts["slope"])}
         regression = REGRESSIONS[kind](**parts)
-        if isinstance(regression, Trees):
+        if isinstance(regression, (Trees, Lines, Kernels)):
             regression.check(X.shape[1], len(state["classes"]))
         voices.append(Voice(regression, weight_of_voice, power_of_voice))
     return Opinion(voices, weight, power)
 
 
+def _numbers(state: dict[str, Array], name: str) -> Array:
+    array = np.asarray(state[name])
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        raise ValueError(f"{name} is not of numbers")
+    return array
+
+
 def _check_spread(F: Array, X: Points, n_classes: int) -> None:
-    if is_sparse(X) or F.shape != (X.shape[0], n_classes) or not np.isfinite(F).all():
+    shares = F.shape == (X.shape[0], n_classes) and (F >= 0).all() and np.allclose(F.sum(axis=1), 1)
+    if is_sparse(X) or not shares:
         raise ValueError("what has spread over the plain graph is not that of the table")
 
 

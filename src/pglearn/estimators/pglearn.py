@@ -170,8 +170,9 @@ class PGLearnClassifier(TableClassifier):
         What `class_prior` multiplied the classes with.
     regression_ : {"linear", "kernel", "trees", "graph", ""}
         What counts most of what is heard beside the graphs: a linear regression on the labels (or discriminant
-        analysis), one on Gaussian kernels, randomised trees, or the graph of the table's own distances, of which
-        nothing is learned (for tables with up to 20,000 rows); "" if nothing is heard.
+        analysis, or either of these with what rows without a label add), one on Gaussian kernels, trees, or the graph
+        of the table's own distances, of which nothing is learned (for tables with up to 20,000 rows); "" if nothing is
+        heard.
     regression_weight_ : float
         How much all of that counts in the probabilities.
     hidden_losses_ : dict of float

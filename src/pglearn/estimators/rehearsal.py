@@ -48,7 +48,7 @@ from pglearn.graph import mean_distance
 from pglearn.graph.approximate import EXACT_UP_TO
 from pglearn.laplace import PlainGraph, PlainSpread
 from pglearn.loss import Yardstick
-from pglearn.problem import Array, Problem, dealt_by_class, drawn_by_class
+from pglearn.problem import Array, Problem, dealt_by_class, drawn_by_class, drawn_of_every_class
 from pglearn.relevance import tells_of_columns
 from pglearn.search import Candidate, Stint
 from pglearn.search.candidate import Draws, Space
@@ -128,7 +128,7 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     powers = {name: fitted_power(one, of_hidden) for name, one in said.items() if name in RAISED}
     said |= {name: sharpened(said[name], power) for name, power in powers.items()}
     losses = {name: nats(one, of_hidden) for name, one in said.items()}
-    opinion = opinion_of(beside, weights_by(losses, len(of_hidden)), powers)
+    opinion = opinion_of(beside, weights_by(losses, sum(map(len, dealt))), powers)
     emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
     return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
 
@@ -290,15 +290,16 @@ def _without(table: Table, positions: Array) -> tuple[list[Basis] | None, Proble
 
 
 def _regressed(problem: Problem, seed: int) -> Array:
-    """Positions of the labels that regressions learn from: all, or the scored ones and of the others so many."""
+    """Positions of the labels that regressions learn from: all, or the scored ones and of the others so many, of every
+    class one at least."""
     labels = np.arange(len(problem.codes))
     if is_sparse(problem.X) or len(labels) <= MOST_LABELS:
         return labels
     rng = np.random.default_rng(seed)
     scored, others = np.flatnonzero(problem.scored), np.flatnonzero(~problem.scored)
     if len(scored) > MOST_LABELS:
-        return np.sort(drawn_by_class(scored, problem.codes, MOST_LABELS, rng))
-    drawn = drawn_by_class(others, problem.codes, MOST_LABELS - len(scored), rng)
+        return np.sort(drawn_of_every_class(scored, problem.codes, MOST_LABELS, rng))
+    drawn = drawn_of_every_class(others, problem.codes, MOST_LABELS - len(scored), rng)
     return np.sort(np.append(scored, drawn))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pglearn.problem import Array, Problem, drawn_by_class
+from pglearn.problem import Array, Problem, drawn_of_every_class
 
 ALL_UP_TO = 20_000  # rows without a label that are all searched on
 SEARCHED_ROWS = 5_000  # of them, where there are more, and of the labels that are not scored
@@ -29,7 +29,5 @@ def _searched_labels(problem: Problem, rng: np.random.Generator) -> Array:
     """Positions among the labels: the scored ones and, of the others, each class its share, and one at least."""
     others = np.flatnonzero(~problem.scored)
     if len(others) > SEARCHED_ROWS:
-        drawn = drawn_by_class(others, problem.codes, SEARCHED_ROWS, rng)
-        classes, first = np.unique(problem.codes[others], return_index=True)
-        others = np.append(drawn, others[first[~np.isin(classes, problem.codes[drawn])]])
+        others = drawn_of_every_class(others, problem.codes, SEARCHED_ROWS, rng)
     return np.append(np.flatnonzero(problem.scored), others)
