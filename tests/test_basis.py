@@ -309,6 +309,18 @@ def test_coordinates_of_labelled_rows_do_not_tell_the_label_where_features_say_n
     assert 0.3 < np.mean(found) < 0.7
 
 
+def test_rows_that_equal_others_do_not_tell_their_labels():
+    """Of ten different rows and labels by chance no graph knows more than chance; nor does it think so."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 3))[np.arange(300) % 10]
+    y = np.where(np.arange(300) < 100, rng.integers(0, 2, 300), -1)
+    model = PGLearnClassifier(budget=8, n_candidates=8, random_state=0).fit(X, y)
+    results = model.search_results_
+    found = results["accuracy"][results["basis"] == "linear"]
+    assert len(found)
+    assert found.max() < 0.7
+
+
 # Levels of categories
 
 

@@ -37,6 +37,23 @@ def test_it_says_what_the_textbook_says_of_other_rows_and_of_its_own_without_the
         np.testing.assert_allclose(own[i], expected, rtol=1e-8, atol=1e-8)
 
 
+def test_nothing_is_heard_of_a_row_from_those_that_equal_it(monkeypatch):
+    rng = np.random.default_rng(3)
+    of_row = np.array([0, 0, 1, 1, 1, 2, *range(3, 22)])
+    rows, Y = rng.normal(size=(22, 3))[of_row], np.eye(3)[np.arange(25) % 3]
+    middle = rows.mean(axis=0)
+    centred = rows - middle
+    monkeypatch.setattr(ridge, "PENALTIES", PENALTY / ((centred**2).sum() / 25) * np.ones(1))
+    own, _ = ridge.ridge(centred @ centred.T, Y)
+    K = rows @ rows.T
+    for i in (0, 3, 4, 5, 24):
+        others = np.flatnonzero(of_row != of_row[i])
+        dual, intercept = with_intercept(K[np.ix_(others, others)], Y[others], PENALTY)
+        expected = K[i, others] @ dual + intercept - Y[others].mean(axis=0)
+        np.testing.assert_allclose(own[i], expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(own[[2, 3]], own[[3, 4]], atol=1e-12)
+
+
 def test_the_unit_of_the_products_does_not_matter():
     rng = np.random.default_rng(0)
     rows, Y = rng.normal(size=(20, 4)), np.eye(2)[np.arange(20) % 2]

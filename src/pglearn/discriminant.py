@@ -53,7 +53,7 @@ def discriminant(columns: Array, rows: Array, Y: Array, by_themselves: bool = Fa
     no_pairs, alone = np.empty((0, n_classes)), np.ones(1)
     axes = axes * columns
     found = Lines((intercept - axes @ middle)[None], no_pairs, slope * alone, alone, axes[None])
-    return found, nats * len(Y) / max(hidden.sum(), 1)
+    return found, nats * len(Y) / max(int(hidden.sum()), 1)
 
 
 def _fitted(rows: Array, codes: Array, n_classes: int, by_themselves: bool = False) -> tuple[Array, Array]:
