@@ -5,7 +5,7 @@
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
     python bench/accuracy.py --seen --newest                # eight more, and ten that came last
-    python bench/accuracy.py --odd                          # 19 tables of the KEEL repository that chose nothing
+    python bench/accuracy.py --odd --fresh                  # 19 tables of KEEL and ten others that chose nothing
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -40,6 +40,7 @@ from common import (
     print_columns,
     print_table,
 )
+from fresh_data import FRESH
 from keel_data import EVEN, ODD
 from newest_data import NEWEST
 from other_data import LAST, LATER, NAMES, skewed
@@ -101,6 +102,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--newest", action="store_true", help="ten that came last")
     parser.add_argument("--even", action="store_true", help="19 tables of KEEL, which chose defaults")
     parser.add_argument("--odd", action="store_true", help="19 others of it, which did not")
+    parser.add_argument("--fresh", action="store_true", help="ten that were written when all was chosen")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
     parser.add_argument("--splits", type=int, default=10)
@@ -130,6 +132,7 @@ def parsed() -> argparse.Namespace:
             tuple(NEWEST): options.newest,
             tuple(EVEN): options.even,
             tuple(ODD): options.odd,
+            tuple(FRESH): options.fresh,
         }
         options.sets = [name for names, wanted in asked.items() if wanted for name in names] or DATA_SETS
     options.other = not set(options.sets) <= set(DATA_SETS)

@@ -8,14 +8,15 @@ from functools import partial
 import numpy as np
 
 from common import few_labels
+from fresh_data import FRESH
 from keel_data import EVEN, ODD
 from newest_data import NEWEST
 from other_data import IMBALANCED, LAST, LATER, MADE, NAMES, REAL, Rows
 from seen_data import SEEN
 from tasks import Draw, Task
 
-MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD
-OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD)
+MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD | FRESH
+OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD, *FRESH)
 LABELS_OF_EACH = 5
 
 
