@@ -4,7 +4,7 @@
     python bench/accuracy.py --noise uniform                # with as many columns of noise as features
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
-    python bench/accuracy.py --seen --newest                # eight more, and ten that came last
+    python bench/accuracy.py --seen --newest                # eight more, and ten after these
     python bench/accuracy.py --odd --fresh                  # 19 tables of KEEL and ten others that chose nothing
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
@@ -99,7 +99,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--later", action="store_true", help="fifteen that were written later")
     parser.add_argument("--last", action="store_true", help="ten that came after these")
     parser.add_argument("--seen", action="store_true", help="eight that came after those")
-    parser.add_argument("--newest", action="store_true", help="ten that came last")
+    parser.add_argument("--newest", action="store_true", help="ten that came after them")
     parser.add_argument("--even", action="store_true", help="19 tables of KEEL, which chose defaults")
     parser.add_argument("--odd", action="store_true", help="19 others of it, which did not")
     parser.add_argument("--fresh", action="store_true", help="ten that were written when all was chosen")

@@ -27,6 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
+from pglearn.few_labels import of_few_labels
+
 Peer = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 Propagate = Callable[[np.ndarray], np.ndarray]  # labels with gaps → labels without
 
@@ -50,9 +52,7 @@ def tuned(model: Any, grid: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Any
     """The model with the setting of the grid that does best on hidden labels, fitted to all of X and y."""
     rows = np.arange(len(y))
     cv = [(np.setdiff1d(rows, fold), fold) for fold in folds(y, seed)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
+    with of_few_labels():
         return GridSearchCV(model, grid, cv=cv).fit(X, y).best_estimator_
 
 

@@ -33,13 +33,14 @@ def test_it_says_what_the_trees_of_scikit_learn_say():
     np.testing.assert_allclose(grown(X, y).of(X), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_boosted_trees_say_what_those_of_scikit_learn_say(classes):
-    X, y = by_rules()
+@pytest.mark.parametrize(("classes", "d", "looked_at"), [(2, 8, 8), (3, 8, 8), (3, 150, 100)])
+def test_boosted_trees_say_what_those_of_scikit_learn_say(classes, d, looked_at):
+    X, y = by_rules(d=d)
     y = np.minimum(y, classes - 1)
     placed = (X - X[LABELLED].mean(axis=0)).astype(np.float32)
     setting = {"n_estimators": ROUNDS, "learning_rate": STEP, "max_depth": DEPTH, "subsample": PART_OF_LABELS}
-    model = GradientBoostingClassifier(**setting, max_features=8, random_state=0).fit(placed[LABELLED], y[LABELLED])
+    model = GradientBoostingClassifier(**setting, max_features=looked_at, random_state=0)
+    model.fit(placed[LABELLED], y[LABELLED])
     expected = (1 - UNSURE) * model.predict_proba(placed) + UNSURE / classes
     np.testing.assert_allclose(grown(X, y, kind=Boosted, classes=classes).of(X), expected, atol=1e-12)
 
@@ -48,15 +49,6 @@ def test_nothing_is_boosted_where_all_labels_are_of_one_class_or_of_many():
     X, y = by_rules()
     assert grown(X, np.zeros_like(y), kind=Boosted) is None
     assert grown(X, np.arange(300) % 11, kind=Boosted, classes=11) is None
-
-
-def test_of_many_columns_boosted_trees_look_at_some_for_a_split():
-    X, y = by_rules(d=150)
-    placed = (X - X[LABELLED].mean(axis=0)).astype(np.float32)
-    setting = {"n_estimators": ROUNDS, "learning_rate": STEP, "max_depth": DEPTH, "subsample": PART_OF_LABELS}
-    model = GradientBoostingClassifier(**setting, max_features=100, random_state=0).fit(placed[LABELLED], y[LABELLED])
-    expected = (1 - UNSURE) * model.predict_proba(placed) + UNSURE / 3
-    np.testing.assert_allclose(grown(X, y, kind=Boosted).of(X), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [Forest, Boosted])
