@@ -5,7 +5,7 @@
     python bench/accuracy.py --other                        # small data sets that are not the paper's
     python bench/accuracy.py --later --last                 # fifteen that came later, and ten after these
     python bench/accuracy.py --seen --newest                # eight more, and ten after these
-    python bench/accuracy.py --odd --fresh                  # 19 tables of KEEL and ten others that chose nothing
+    python bench/accuracy.py --odd --r-odd --fresh          # 37 tables (KEEL, R) and ten others that chose nothing
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
@@ -46,6 +46,7 @@ from newest_data import NEWEST
 from other_data import LAST, LATER, NAMES, skewed
 from peers import PEERS, Peer
 from pglearn import PGLearnClassifier
+from r_data import R_EVEN, R_ODD
 from record import Cell, Record, Score
 from seen_data import SEEN
 from tasks import NOISE, Draw, Task, published, with_noise
@@ -102,6 +103,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--newest", action="store_true", help="ten that came after them")
     parser.add_argument("--even", action="store_true", help="19 tables of KEEL, which chose defaults")
     parser.add_argument("--odd", action="store_true", help="19 others of it, which did not")
+    parser.add_argument("--r-even", action="store_true", help="18 tables of R's packages, which chose defaults")
+    parser.add_argument("--r-odd", action="store_true", help="18 others of them, which did not")
     parser.add_argument("--fresh", action="store_true", help="ten that were written when all was chosen")
     parser.add_argument("--sets", nargs="+", choices=(*DATA_SETS, *OTHERS), metavar="SET")
     parser.add_argument("--percent", type=int, default=10, choices=sorted(PAPER_MEAN))
@@ -133,6 +136,8 @@ def parsed() -> argparse.Namespace:
             tuple(EVEN): options.even,
             tuple(ODD): options.odd,
             tuple(FRESH): options.fresh,
+            tuple(R_EVEN): options.r_even,
+            tuple(R_ODD): options.r_odd,
         }
         options.sets = [name for names, wanted in asked.items() if wanted for name in names] or DATA_SETS
     options.other = not set(options.sets) <= set(DATA_SETS)

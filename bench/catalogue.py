@@ -12,11 +12,12 @@ from fresh_data import FRESH
 from keel_data import EVEN, ODD
 from newest_data import NEWEST
 from other_data import IMBALANCED, LAST, LATER, MADE, NAMES, REAL, Rows
+from r_data import R_EVEN, R_ODD
 from seen_data import SEEN
 from tasks import Draw, Task
 
-MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD | FRESH
-OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD, *FRESH)
+MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD | FRESH | R_EVEN | R_ODD
+OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD, *FRESH, *R_EVEN, *R_ODD)
 LABELS_OF_EACH = 5
 
 

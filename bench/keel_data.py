@@ -9,7 +9,7 @@ second of the others, by name, is one to choose by (`EVEN`), and the rest are on
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -48,9 +48,10 @@ def keel(name: str, seed: int) -> Rows:
     return encoded(features.rename(columns=str)), y
 
 
-def _both(names: tuple[str, ...]) -> dict[str, Callable[[int], Rows]]:
-    """With a share of the labels, and with five of each class."""
-    return {f"{name}{few}": partial(keel, name) for few in ("", "-5") for name in names}
+def both_shares(make: Callable[[str, int], Rows], names: Iterable[str]) -> dict[str, Callable[[int], Rows]]:
+    """Tables by name, with a share of the labels, and with five of each class."""
+    names = tuple(names)
+    return {f"{name}{few}": partial(make, name) for few in ("", "-5") for name in names}
 
 
-EVEN, ODD = _both(TABLES[::2]), _both(TABLES[1::2])
+EVEN, ODD = both_shares(keel, TABLES[::2]), both_shares(keel, TABLES[1::2])

@@ -145,27 +145,54 @@ def recorded(monkeypatch, change=lambda ran: ran):
     return seen
 
 
-def test_members_set_out_from_their_starts_and_go_as_far_as_they_did(monkeypatch):
+def test_whichever_were_chosen_the_first_draws_set_out_and_one_of_each_basis_goes_on(monkeypatch):
+    """The search has chosen by all labels: the starts of those that it has chosen would give the hidden ones away."""
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    n_bases = len(table.bases)
+    seen = recorded(monkeypatch)
+    later = [replace(candidate, id=candidate.id + 20 * n_bases, k=3) for candidate in candidates]
+    one, other = (next(rehearsed(table, stage, chosen)) for chosen in (candidates, later))
+    np.testing.assert_array_equal(one.graphs, other.graphs)
+    (starts, first, task), (ahead, then, _) = seen[:2]
+    assert [start.id for start in starts] == list(range(3 * n_bases))
+    assert not any(start.started for start in starts)
+    assert (first.steps, then.steps) == (2, 0), "as many as the chosen took, which is two"
+    assert task.descent.labels == 48
+    assert {candidate.basis for candidate in ahead} == set(range(n_bases))
+    assert len(ahead) == n_bases
+
+
+def test_the_one_that_goes_on_is_ahead_in_its_basis(monkeypatch):
+    X, _, shown = overlapping()
+    table, stage, candidates = searched(X, shown)
+    came_back = []
+    seen = recorded(monkeypatch, lambda ran: came_back.append(ran) or ran)
+    candidates[0].steps = 12
+    next(rehearsed(table, stage, candidates))
+    (ahead, then, _), n_bases = seen[1], len(table.bases)
+    assert then.steps == 10
+    for candidate in ahead:
+        assert candidate.loss == min(one.loss for one in came_back[0] if one.basis == candidate.basis)
+    assert len(came_back[1]) == n_bases
+    assert max(candidate.steps for candidate in came_back[1]) == 12
+
+
+def test_in_a_basis_that_nobody_was_chosen_of_none_sets_out(monkeypatch):
     X, _, shown = overlapping()
     table, stage, candidates = searched(X, shown)
     seen = recorded(monkeypatch)
-    next(rehearsed(table, stage, candidates))
-    ((starts, stint, task),) = seen
-    assert stint.steps == 2
-    assert task.descent.labels == 48
-    for start, candidate in zip(starts, candidates, strict=True):
-        assert (start.id, start.k, start.basis) == (candidate.id, candidate.k, candidate.basis)
-        if table.bases[start.basis].own is None:  # the linear basis is another without the labels, and so is its scale
-            np.testing.assert_array_equal(start.a, candidate.a)
+    next(rehearsed(table, stage, candidates[1:2]))
+    assert {start.basis for start in seen[0][0]} == {1}
 
 
-def test_members_take_no_more_steps_than_the_default_budget_has(monkeypatch):
+def test_nobody_takes_more_steps_than_the_default_budget_has(monkeypatch):
     X, _, shown = overlapping()
     table, stage, candidates = searched(X, shown)
     candidates[0].steps = 1000
     seen = recorded(monkeypatch)
     next(rehearsed(table, stage, candidates))
-    assert seen[0][1].steps == 32
+    assert [stint.steps for _, stint, _ in seen] == [2, 30]
 
 
 def test_of_a_large_table_the_hidden_rows_are_those_of_the_table(monkeypatch):
@@ -279,7 +306,7 @@ def test_the_loss_of_graphs_is_honest():
         told.append(60 * model.hidden_losses_[GRAPHS])
         graphs = sharpened(replace(model._answer, beside=None).opinion[0][60:], model._answer.beside.power)
         found.append(-60 * np.log(graphs[np.arange(240), y[60:]]).mean())
-    assert np.mean(seen) < 0.8 * np.mean(found)
+    assert np.mean(seen) < 0.9 * np.mean(found)
     assert np.mean(told) == pytest.approx(np.mean(found), rel=0.2)
 
 
@@ -430,7 +457,7 @@ def test_the_parts_so_far_are_judged_by(monkeypatch):
         *["rehearsal_part_ended"] * 2,
         "rehearsal_ended",
     ]
-    assert len(ran) == 2, "none was begun after the interrupt"
+    assert len(ran) == 2 * 2, "no part was begun after the interrupt"
     assert judgement.opinion is not None
     hidden = sum(event["hidden"] for event in heard[1:3])
     total = {name: sum(event["losses"][name] for event in heard[1:3]) / hidden for name in judgement.losses}

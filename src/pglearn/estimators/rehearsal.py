@@ -3,10 +3,13 @@
 The search has bent its graphs until they fit the given labels, and on these they look better than they are: hidden
 labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
 is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
-in turn the member of every basis that counts most sets out again from its start, and then the graphs, regressions at
-the distances that were learned so, trees, linear models that all rows teach, and the graph of the table's own distances
-say what they think of the labels that none of them has seen. All are judged by that alike
-(`pglearn.estimators.opinion`), and what is learned from all labels gives the answer.
+in turn a small search is held: in every basis three candidates set out, and the one that is ahead after two steps goes
+on. Then the graphs, regressions at the distances that were learned so, trees, linear models that all rows teach, and
+the graph of the table's own distances say what they think of the labels that none of them has seen. All are judged by
+that alike (`pglearn.estimators.opinion`), and what is learned from all labels gives the answer.
+
+The starts are the first that are drawn, whichever the search has chosen: its members are the best of some ten starts of
+their basis by *all* labels, and setting out from theirs tells the hidden ones (docs/defaults.md).
 
 This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
 comes near, it would change nothing, and is not done.
@@ -55,6 +58,7 @@ from pglearn.search.candidate import Draws, Space
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import Stop
 from pglearn.search.pool import Pool, Task
+from pglearn.search.ranking import ranked
 from pglearn.search.workers import Here, Workers
 from pglearn.sparse import is_sparse
 from pglearn.trees import Boosted, Forest
@@ -65,6 +69,7 @@ NEAR, SLACK = 3.0, 1.0  # a regression comes near with three times the loss of t
 MOST_HIDDEN = 200  # labels, by which all are judged
 MOST_LABELS = 500  # that regressions learn from
 MOST_STEPS = 32  # of a member, as many as the default budget has
+STARTS, FIRST_STEPS = 3, 2  # in every basis, and steps after which one of them goes on
 
 Learned = Sequence[tuple[int, Array, float]]
 """Members: basis, a and weight."""
@@ -109,10 +114,9 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
         return Judgement(None, {})
     heard: list[dict[str, Array]] = []
     codes_heard: list[Array] = []
-    best = _best_of_each_basis(chosen, weights)
     dealt = parts(table.searched, stage.draws.seed)
-    emit("rehearsal_started", parts=len(dealt), members=[candidate.id for candidate in best])
-    for rehearsal in rehearsals(table, stage, best, dealt):
+    emit("rehearsal_started", parts=len(dealt), starts=_starts(chosen, len(table.bases)))
+    for rehearsal in rehearsals(table, stage, chosen, dealt):
         said = {GRAPHS: rehearsal.graphs, **lessons.said_of_hidden(rehearsal)}
         of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, rehearsal.hidden)]
         heard.append(said)
@@ -212,9 +216,10 @@ def _spread(plain: PlainGraph, problem: Problem) -> PlainSpread:
     return plain.spread(problem.labelled, problem.Y, problem.prior)
 
 
-def rehearsals(table: Table, stage: Stage, members: Sequence[Candidate], dealt: Sequence[Array]) -> Iterator[Rehearsal]:
-    """The members' way again, without one part of the labels after another; one that is cut short is left out."""
-    steps = min(max(member.steps for member in members), MOST_STEPS)
+def rehearsals(table: Table, stage: Stage, chosen: Sequence[Candidate], dealt: Sequence[Array]) -> Iterator[Rehearsal]:
+    """A small search in the bases of those that were chosen, for as many steps as these took, without one part of the
+    labels after another; one that is cut short is left out."""
+    steps = min(max(candidate.steps for candidate in chosen), MOST_STEPS)
     for positions in dealt:
         if stage.stop():
             return
@@ -223,11 +228,12 @@ def rehearsals(table: Table, stage: Stage, members: Sequence[Candidate], dealt: 
             continue
         task = _with_labels_of(problem, stage.task)
         draws = replace(stage.draws, spaces=_spaces(stage.draws, table, bases, problem))
-        starts = [draws.candidate(member.id, basis=member.basis) for member in members]
+        starts = [draws.candidate(id) for id in _starts(chosen, len(bases))]
         with Pool(problem, task, stage.workers()) as pool:
             stage.stop.then = pool.stop
             try:
-                ran = [] if stage.stop() else list(pool.run(starts, Stint(steps=steps, deadline=stage.stop.deadline)))
+                ran = _run(pool, stage.stop, starts, min(steps, FIRST_STEPS))
+                ran = _run(pool, stage.stop, _ahead_in_each_basis(ran), max(steps - FIRST_STEPS, 0))
             except WorkerError as error:
                 warnings.warn(f"Regressions are judged by less than all labels, or not heard. {error}", stacklevel=4)
                 return
@@ -236,6 +242,28 @@ def rehearsals(table: Table, stage: Stage, members: Sequence[Candidate], dealt: 
             found = sorted((candidate for candidate in ran if candidate.sound), key=lambda candidate: candidate.id)
             if found:
                 yield _said(table, problem, positions, bases, task, found)
+
+
+def _run(pool: Pool, stop: Stop, candidates: Sequence[Candidate], steps: int) -> list[Candidate]:
+    """After so many steps more, as they come in; none where it is to stop."""
+    if stop() or not candidates:
+        return []
+    came_back = pool.run(candidates, Stint(steps=steps, deadline=stop.deadline))
+    return [candidate.come_back() for candidate in came_back]
+
+
+def _starts(chosen: Sequence[Candidate], n_bases: int) -> list[int]:
+    """Draws that set out again: the first of the bases of those that were chosen (`Draws`: bases take turns)."""
+    taken = {candidate.basis for candidate in chosen}
+    return [id for id in range(STARTS * n_bases) if id % n_bases in taken]
+
+
+def _ahead_in_each_basis(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Of those that are sound the one with the lowest loss."""
+    ahead: dict[int, Candidate] = {}
+    for candidate in ranked(candidate for candidate in candidates if candidate.sound):
+        ahead.setdefault(candidate.basis, candidate)
+    return list(ahead.values())
 
 
 def _said(
@@ -308,13 +336,6 @@ def _comes_near(loss: float, doubt: float, problem: Problem) -> bool:
     `doubt` of chance, for all that these are too low by."""
     labels = len(problem.scored_codes)
     return bool(loss * labels < NEAR * (doubt * labels * np.log(problem.n_classes) + SLACK))
-
-
-def _best_of_each_basis(chosen: Sequence[Candidate], weights: Array) -> list[Candidate]:
-    best: dict[int, int] = {}
-    for number in np.argsort(-weights, kind="stable").tolist():
-        best.setdefault(chosen[number].basis, number)
-    return [chosen[number] for number in best.values()]
 
 
 def _learned(candidates: Sequence[Candidate], weights: Array) -> Learned:

