@@ -70,12 +70,12 @@ def searched(X, shown, **changes):
     for candidate in candidates:
         (evaluation,) = task.engine.value_and_gradient(table.searched, [candidate.here])
         candidate.record(evaluation)
-        candidate.steps = 2
-    return table, Stage(task, search.draws), candidates
+    return table, Stage(task, search.draws, steps=2), candidates
 
 
 def rehearsed(table, stage, candidates):
-    return rehearsals(table, stage, candidates, rehearsal.parts(table.searched, stage.draws.seed))
+    n_bases = len({candidate.basis for candidate in candidates})
+    return rehearsals(table, stage, n_bases, rehearsal.parts(table.searched, stage.draws.seed))
 
 
 # Which labels are hidden
@@ -145,54 +145,66 @@ def recorded(monkeypatch, change=lambda ran: ran):
     return seen
 
 
-def test_whichever_were_chosen_the_first_draws_set_out_and_one_of_each_basis_goes_on(monkeypatch):
-    """The search has chosen by all labels: the starts of those that it has chosen would give the hidden ones away."""
-    X, _, shown = overlapping()
-    table, stage, candidates = searched(X, shown)
-    n_bases = len(table.bases)
-    seen = recorded(monkeypatch)
-    later = [replace(candidate, id=candidate.id + 20 * n_bases, k=3) for candidate in candidates]
-    one, other = (next(rehearsed(table, stage, chosen)) for chosen in (candidates, later))
-    np.testing.assert_array_equal(one.graphs, other.graphs)
-    (starts, first, task), (ahead, then, _) = seen[:2]
-    assert [start.id for start in starts] == list(range(3 * n_bases))
-    assert not any(start.started for start in starts)
-    assert (first.steps, then.steps) == (2, 0), "as many as the chosen took, which is two"
-    assert task.descent.labels == 48
-    assert {candidate.basis for candidate in ahead} == set(range(n_bases))
-    assert len(ahead) == n_bases
+@pytest.mark.parametrize("n_candidates", [5, 10])
+def test_what_the_search_chose_by_hidden_labels_tells_nothing_of_them(monkeypatch, n_candidates):
+    """With two members of five bases, even of which bases they are is chosen by all labels."""
+    X, _, shown = overlapping(n=80, d=6)
+    shown[10:] = -1
+    hidden, heard = np.arange(4), []
+    monkeypatch.setattr(rehearsal, "parts", lambda problem, seed: [hidden])
+    whole = rehearsal.rehearsals
+
+    def listened(*about):
+        for one in whole(*about):
+            heard.append(one)
+            yield one
+
+    monkeypatch.setattr(rehearsal, "rehearsals", listened)
+    turned = shown.copy()
+    turned[hidden] = 1 - turned[hidden]
+    models = [PGLearnClassifier(budget=4, n_candidates=n_candidates, random_state=0).fit(X, y) for y in (shown, turned)]
+    of_bases = [set(model.search_results_["basis"][model.search_results_["selected"]]) for model in models]
+    assert n_candidates > 5 or of_bases[0] != of_bases[1], "the search itself has chosen otherwise"
+    np.testing.assert_array_equal(heard[0].graphs, heard[1].graphs)
 
 
-def test_the_one_that_goes_on_is_ahead_in_its_basis(monkeypatch):
+def test_the_first_draws_set_out_and_the_one_that_is_ahead_in_its_basis_goes_on(monkeypatch):
     X, _, shown = overlapping()
     table, stage, candidates = searched(X, shown)
     came_back = []
     seen = recorded(monkeypatch, lambda ran: came_back.append(ran) or ran)
-    candidates[0].steps = 12
-    next(rehearsed(table, stage, candidates))
-    (ahead, then, _), n_bases = seen[1], len(table.bases)
-    assert then.steps == 10
+    next(rehearsed(table, replace(stage, steps=12), candidates))
+    (starts, first, task), (ahead, then, _) = seen
+    n_bases = len(table.bases)
+    assert [start.id for start in starts] == list(range(3 * n_bases))
+    assert not any(start.started for start in starts)
+    assert (first.steps, then.steps) == (2, 10)
+    assert task.descent.labels == 48
+    assert {candidate.basis for candidate in ahead} == set(range(n_bases))
+    assert len(ahead) == n_bases
     for candidate in ahead:
         assert candidate.loss == min(one.loss for one in came_back[0] if one.basis == candidate.basis)
-    assert len(came_back[1]) == n_bases
+        assert candidate.done == 0, "its second stint is a whole one"
     assert max(candidate.steps for candidate in came_back[1]) == 12
 
 
-def test_in_a_basis_that_nobody_was_chosen_of_none_sets_out(monkeypatch):
+def test_as_many_bases_go_on_as_the_members_are_of(monkeypatch):
     X, _, shown = overlapping()
     table, stage, candidates = searched(X, shown)
     seen = recorded(monkeypatch)
-    next(rehearsed(table, stage, candidates[1:2]))
-    assert {start.basis for start in seen[0][0]} == {1}
+    next(rehearsed(table, stage, candidates[1:3]))
+    (starts, _, _), (ahead, _, _) = seen
+    assert {start.basis for start in starts} == set(range(len(table.bases)))
+    assert len(ahead) == 2
 
 
-def test_nobody_takes_more_steps_than_the_default_budget_has(monkeypatch):
-    X, _, shown = overlapping()
+@pytest.mark.parametrize(("steps", "taken"), [(None, [2, 30]), (1000, [2, 30]), (1, [1, 0])])
+def test_nobody_takes_more_steps_than_in_the_search_or_with_the_default_budget(monkeypatch, steps, taken):
+    X, _, shown = overlapping(n=100, d=4)
     table, stage, candidates = searched(X, shown)
-    candidates[0].steps = 1000
     seen = recorded(monkeypatch)
-    next(rehearsed(table, stage, candidates))
-    assert [stint.steps for _, stint, _ in seen] == [2, 30]
+    next(rehearsed(table, replace(stage, steps=steps), candidates))
+    assert [stint.steps for _, stint, _ in seen] == taken
 
 
 def test_of_a_large_table_the_hidden_rows_are_those_of_the_table(monkeypatch):
@@ -306,7 +318,7 @@ def test_the_loss_of_graphs_is_honest():
         told.append(60 * model.hidden_losses_[GRAPHS])
         graphs = sharpened(replace(model._answer, beside=None).opinion[0][60:], model._answer.beside.power)
         found.append(-60 * np.log(graphs[np.arange(240), y[60:]]).mean())
-    assert np.mean(seen) < 0.9 * np.mean(found)
+    assert np.mean(seen) < 0.9 * np.mean(found), "the search's own loss is too low"
     assert np.mean(told) == pytest.approx(np.mean(found), rel=0.2)
 
 
@@ -328,6 +340,11 @@ def test_a_regression_comes_near_with_three_times_the_loss_of_the_graphs():
     assert rehearsal._comes_near(0.29 * chance, 0.1, problem)
     assert not rehearsal._comes_near(0.31 * chance + 3 / 40, 0.1, problem)
     assert rehearsal._comes_near(2 / 40, 0.0, problem), "a nat or two of few labels say nothing"
+    twenty, one_more = (
+        Problem.of(np.zeros((40, 1)), np.where(np.arange(40) < n, np.arange(40) % 2, -1)) for n in (20, 21)
+    )
+    assert rehearsal._comes_near(chance, 0.0, twenty), "graphs can be bent to explain any so few"
+    assert not rehearsal._comes_near(chance, 0.0, one_more)
 
 
 def test_the_best_alone_is_alone():
@@ -468,7 +485,7 @@ def test_the_parts_so_far_are_judged_by(monkeypatch):
 def test_an_interrupt_stops_the_part_that_is_under_way(monkeypatch):
     X, _, shown = overlapping()
     table, stage, candidates = searched(X, shown)
-    candidates[0].steps = 30
+    stage = replace(stage, steps=30)
 
     class Interrupted(Pool):
         def run(self, starts, stint, on_part=None):

@@ -12,7 +12,7 @@ labels bend what is learned from them, so the graph of the table's own distances
 All are believed for how likely they make labels that none of them has learned from (`pglearn.estimators.rehearsal`):
 each counts exp(−s/3), s its loss in nats. Were one of them the truth, and the labels many, it would be exp(−s).
 Beforehand the learned graphs count three times as much as others, and with l hidden labels those that have little to
-learn, discriminants and what all rows teach, 1 + 15/l times; regressions at learned distances, which have the most to
+learn, discriminants and what all rows teach, 1 + 30/l times; regressions at learned distances, which have the most to
 learn, count as much less.
 
 Logistic regressions and discriminants have a slope that makes labels most likely which they have not seen. What has
@@ -45,7 +45,7 @@ GRAPHS, PLAIN, FOREST, BOOSTED = "graphs", "plain graph", "trees", "boosted tree
 DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT = "discriminant", "discriminant, by column", "clouds", "self-taught line"
 RAISED = {GRAPHS, PLAIN, FOREST, BOOSTED, CLOUDS, SELF_TAUGHT}  # to a power, having no slope
 OF_GRAPHS = 3.0  # what they count beforehand
-WITH_LITTLE_TO_LEARN, FEW = {DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT}, 15.0
+WITH_LITTLE_TO_LEARN, FEW = {DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT}, 30.0
 WORTH = 1 / 3  # of a nat that one is ahead of another by
 SPREAD_OF_POWER = 0.5  # of its logarithm, beforehand
 MOST_POWER = 2.0  # more is luck with the hidden labels

@@ -95,7 +95,7 @@ class PGLearnClassifier(TableClassifier):
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
         alone. Members of the ensemble count more the sooner their loss fell. With `basis="both"`, and where it is
         not clear that they have no need of it, regressions, trees and a plain graph are heard beside them, and for that
-        the best members learn again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes
+        graphs are learned again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes
         about as long as the search. Where there are class shares to keep to (`class_prior`) members hear each other:
         their mean is taken for the labels that are not given, and spread over the graph of each, twice.
     basis : {"both", "raw", "pca"}, default="both"
@@ -335,7 +335,8 @@ class PGLearnClassifier(TableClassifier):
             stop = Stop(result.reason, result.deadline)
             interrupt.then = stop.interrupt
             hears = self.selection == "ensemble" and self.basis == "both" and not stop()
-            stage = Stage(task, search.draws, Here if task.engine.together is None else self._workers_again, stop)
+            again = Here if task.engine.together is None else self._workers_again
+            stage = Stage(task, search.draws, search.steps, again, stop)
             judgement = judged(table, stage, chosen, emit) if hears else Judgement(None, {})
             self.stop_reason_ = stop.reason
             self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream(), judgement)

@@ -3,16 +3,18 @@
 The search has bent its graphs until they fit the given labels, and on these they look better than they are: hidden
 labels of 43 cost them 15 nats where as many other rows cost 23 (`votes`, docs/defaults.md). The same goes for whatever
 is measured at distances that they have learned. So the labels are dealt into five parts, class by class. Without each
-in turn a small search is held: in every basis three candidates set out, and the one that is ahead after two steps goes
-on. Then the graphs, regressions at the distances that were learned so, trees, linear models that all rows teach, and
-the graph of the table's own distances say what they think of the labels that none of them has seen. All are judged by
-that alike (`pglearn.estimators.opinion`), and what is learned from all labels gives the answer.
+in turn a small search is held: in every basis three candidates set out, and after two steps the one that is ahead goes
+on, in as many bases as the members are of. Then the graphs, regressions at the distances that were learned so, trees,
+linear models that all rows teach, and the graph of the table's own distances say what they think of the labels that
+none of them has seen. All are judged by that alike (`pglearn.estimators.opinion`), and what is learned from all labels
+gives the answer.
 
-The starts are the first that are drawn, whichever the search has chosen: its members are the best of some ten starts of
-their basis by *all* labels, and setting out from theirs tells the hidden ones (docs/defaults.md).
+The starts are the first that are drawn, and the bases are chosen anew: the search's members are the best of some ten
+starts of their basis by *all* labels, and setting out from theirs tells the hidden ones (docs/defaults.md).
 
 This takes about as long as the search. Where the graphs leave so little of the labels unexplained that no regression
-comes near, it would change nothing, and is not done.
+comes near, it would change nothing, and is not done. Of twenty hidden labels or fewer graphs can be
+bent to explain any, and it is done.
 """
 
 from __future__ import annotations
@@ -66,9 +68,10 @@ from pglearn.unlabelled import Scatter
 
 PARTS = 5
 NEAR, SLACK = 3.0, 1.0  # a regression comes near with three times the loss of the graphs and a nat
+FEW = 20  # labels to hide: whatever the graphs lose on them
 MOST_HIDDEN = 200  # labels, by which all are judged
 MOST_LABELS = 500  # that regressions learn from
-MOST_STEPS = 32  # of a member, as many as the default budget has
+MOST_STEPS = 32  # of a candidate, as many as the default budget has
 STARTS, FIRST_STEPS = 3, 2  # in every basis, and steps after which one of them goes on
 
 Learned = Sequence[tuple[int, Array, float]]
@@ -81,6 +84,8 @@ class Stage:
 
     task: Task
     draws: Draws
+    steps: int | None = None
+    """That a candidate of the search takes at most, if that is known."""
     workers: Callable[[], Workers] = Here
     stop: Stop = field(default_factory=Stop)
 
@@ -115,8 +120,8 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     heard: list[dict[str, Array]] = []
     codes_heard: list[Array] = []
     dealt = parts(table.searched, stage.draws.seed)
-    emit("rehearsal_started", parts=len(dealt), starts=_starts(chosen, len(table.bases)))
-    for rehearsal in rehearsals(table, stage, chosen, dealt):
+    emit("rehearsal_started", parts=len(dealt), starts=STARTS * len(table.bases))
+    for rehearsal in rehearsals(table, stage, len({candidate.basis for candidate in chosen}), dealt):
         said = {GRAPHS: rehearsal.graphs, **lessons.said_of_hidden(rehearsal)}
         of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, rehearsal.hidden)]
         heard.append(said)
@@ -216,10 +221,11 @@ def _spread(plain: PlainGraph, problem: Problem) -> PlainSpread:
     return plain.spread(problem.labelled, problem.Y, problem.prior)
 
 
-def rehearsals(table: Table, stage: Stage, chosen: Sequence[Candidate], dealt: Sequence[Array]) -> Iterator[Rehearsal]:
-    """A small search in the bases of those that were chosen, for as many steps as these took, without one part of the
-    labels after another; one that is cut short is left out."""
-    steps = min(max(candidate.steps for candidate in chosen), MOST_STEPS)
+def rehearsals(table: Table, stage: Stage, n_bases: int, dealt: Sequence[Array]) -> Iterator[Rehearsal]:
+    """A small search, of which so many bases answer, without one part of the labels after another; one that is cut
+    short is left out."""
+    steps = MOST_STEPS if stage.steps is None else min(stage.steps, MOST_STEPS)
+    first = min(steps, FIRST_STEPS)
     for positions in dealt:
         if stage.stop():
             return
@@ -228,12 +234,12 @@ def rehearsals(table: Table, stage: Stage, chosen: Sequence[Candidate], dealt: S
             continue
         task = _with_labels_of(problem, stage.task)
         draws = replace(stage.draws, spaces=_spaces(stage.draws, table, bases, problem))
-        starts = [draws.candidate(id) for id in _starts(chosen, len(bases))]
+        starts = [draws.candidate(id) for id in range(STARTS * len(bases))]
         with Pool(problem, task, stage.workers()) as pool:
             stage.stop.then = pool.stop
             try:
-                ran = _run(pool, stage.stop, starts, min(steps, FIRST_STEPS))
-                ran = _run(pool, stage.stop, _ahead_in_each_basis(ran), max(steps - FIRST_STEPS, 0))
+                ran = _run(pool, stage.stop, starts, first)
+                ran = _run(pool, stage.stop, _ahead_in_each_basis(ran)[:n_bases], steps - first)
             except WorkerError as error:
                 warnings.warn(f"Regressions are judged by less than all labels, or not heard. {error}", stacklevel=4)
                 return
@@ -252,14 +258,8 @@ def _run(pool: Pool, stop: Stop, candidates: Sequence[Candidate], steps: int) ->
     return [candidate.come_back() for candidate in came_back]
 
 
-def _starts(chosen: Sequence[Candidate], n_bases: int) -> list[int]:
-    """Draws that set out again: the first of the bases of those that were chosen (`Draws`: bases take turns)."""
-    taken = {candidate.basis for candidate in chosen}
-    return [id for id in range(STARTS * n_bases) if id % n_bases in taken]
-
-
 def _ahead_in_each_basis(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Of those that are sound the one with the lowest loss."""
+    """Of those that are sound the one with the lowest loss, the lowest of all first."""
     ahead: dict[int, Candidate] = {}
     for candidate in ranked(candidate for candidate in candidates if candidate.sound):
         ahead.setdefault(candidate.basis, candidate)
@@ -335,7 +335,7 @@ def _comes_near(loss: float, doubt: float, problem: Problem) -> bool:
     """Whether a regression that loses so many nats per label could be better than graphs that are left with the share
     `doubt` of chance, for all that these are too low by."""
     labels = len(problem.scored_codes)
-    return bool(loss * labels < NEAR * (doubt * labels * np.log(problem.n_classes) + SLACK))
+    return labels <= FEW or bool(loss * labels < NEAR * (doubt * labels * np.log(problem.n_classes) + SLACK))
 
 
 def _learned(candidates: Sequence[Candidate], weights: Array) -> Learned:

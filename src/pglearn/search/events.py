@@ -19,7 +19,7 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
-| rehearsal_started    | parts, starts (draws that set out again)                                 |
+| rehearsal_started    | parts, starts (candidates that set out)                                  |
 | rehearsal_part_ended | hidden (labels), losses (nats, by name)                                  |
 | rehearsal_ended      | weight (of the regressions)                                              |
 | answer_started       | members (ids), neighbors, total (of graphs and solves, at most)          |
