@@ -137,12 +137,12 @@ def test_the_loss_is_that_of_hidden_labels_and_no_single_one_costs_more_than_sev
 
 def test_what_graphs_and_regressions_count_where_all_lose_the_same():
     weights = weights_by(dict.fromkeys((GRAPHS, PLAIN, "a", DISCRIMINANT), 3.0), 30)
-    assert weights == pytest.approx({GRAPHS: 3 / 6.5, PLAIN: 1 / 6.5, "a": 1 / 6.5, DISCRIMINANT: 1.5 / 6.5})
+    assert weights == pytest.approx({GRAPHS: 3 / 7, PLAIN: 1 / 7, "a": 1 / 7, DISCRIMINANT: 2 / 7})
 
 
 def test_the_fewer_labels_the_more_counts_what_has_little_to_learn():
     voices = dict.fromkeys((GRAPHS, "a", DISCRIMINANT, "lines, learned in all bases"), 5.0)
-    for labels, more in ((10, 2.5), (30, 1.5), (3000, 1.005)):
+    for labels, more in ((10, 4.0), (30, 2.0), (3000, 1.01)):
         weights = weights_by(voices, labels)
         assert [weight / weights["a"] for weight in weights.values()] == pytest.approx([3, 1, more, 1 / more])
 
