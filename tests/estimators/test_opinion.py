@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import softmax
 
 from pglearn.basis import Basis, linear_basis, standardising
@@ -19,11 +20,13 @@ from pglearn.estimators.opinion import (
     Voice,
     fitted_power,
     learned_distances,
+    likelihoods,
     nats,
     opinion_of,
     regressions,
     said_by,
     weights_by,
+    weights_by_loss,
 )
 from pglearn.laplace import PlainGraph
 from pglearn.logistic import Kernels, Lines
@@ -131,27 +134,60 @@ def test_learned_distances_are_of_those_that_weight_columns_as_they_are_and_of_a
 
 def test_the_loss_is_that_of_hidden_labels_and_no_single_one_costs_more_than_seven_nats():
     probabilities = np.array([[0.5, 0.5], [0.9, 0.1], [0.0, 1.0]])
-    assert nats(probabilities, np.array([0, 1, 1])) == pytest.approx(-np.log(0.5) - np.log(0.1))
-    assert nats(probabilities[2:], np.array([0])) == pytest.approx(np.log(1000))
+    assert nats(likelihoods(probabilities, np.array([0, 1, 1]))) == pytest.approx(-np.log(0.5) - np.log(0.1))
+    assert nats(likelihoods(probabilities[2:], np.array([0]))) == pytest.approx(np.log(1000))
 
 
 def test_what_graphs_and_regressions_count_where_all_lose_the_same():
-    weights = weights_by(dict.fromkeys((GRAPHS, PLAIN, "a", DISCRIMINANT), 3.0), 30)
-    assert weights == pytest.approx({GRAPHS: 3 / 7, PLAIN: 1 / 7, "a": 1 / 7, DISCRIMINANT: 2 / 7})
+    even = {GRAPHS: 3 / 7, PLAIN: 1 / 7, "a": 1 / 7, DISCRIMINANT: 2 / 7}
+    assert weights_by_loss(dict.fromkeys(even, 3.0), 30) == pytest.approx(even)
+    assert weights_by(dict.fromkeys(even, np.full(30, 0.9)), 30) == pytest.approx(even)
 
 
 def test_the_fewer_labels_the_more_counts_what_has_little_to_learn():
     voices = dict.fromkeys((GRAPHS, "a", DISCRIMINANT, "lines, learned in all bases"), 5.0)
     for labels, more in ((10, 4.0), (30, 2.0), (3000, 1.01)):
-        weights = weights_by(voices, labels)
+        weights = weights_by_loss(voices, labels)
         assert [weight / weights["a"] for weight in weights.values()] == pytest.approx([3, 1, more, 1 / more])
 
 
-def test_three_nats_count_as_much_as_one_would_of_many_labels():
-    weights = weights_by({GRAPHS: 12.0, "a": 9.0, "b": 6.0}, 60)
+@pytest.mark.parametrize(("labels", "as_one"), [(60, 3.0), (100, 3.0), (200, 6.0)])
+def test_three_nats_count_as_much_as_one_would_of_many_labels(labels, as_one):
+    weights = weights_by_loss({GRAPHS: 4 * as_one, "a": 3 * as_one, "b": 2 * as_one}, labels)
     assert weights["b"] / weights["a"] == pytest.approx(np.e)
     assert weights["a"] / weights[GRAPHS] == pytest.approx(np.e / 3)
     assert sum(weights.values()) == pytest.approx(1)
+
+
+def test_weights_make_the_mean_of_all_most_likely():
+    """The maximum that a general method finds, of labels and of five more that speak for the weights by loss."""
+    told = dict(zip((GRAPHS, "a", "b", "c"), np.random.default_rng(0).beta(2, 1, size=(4, 80)), strict=True))
+    by_loss = np.array(list(weights_by_loss({name: nats(one) for name, one in told.items()}, 80).values()))
+    values = np.array(list(told.values()))
+
+    def loss(logits):
+        weights = softmax(logits)
+        return -np.log(weights @ values).sum() - opinion.BY_LOSS * by_loss @ np.log(weights)
+
+    best = softmax(minimize(loss, np.log(by_loss), tol=1e-10).x)
+    np.testing.assert_allclose(list(weights_by(told, 80).values()), best, atol=1e-4)
+
+
+def test_of_many_labels_those_that_are_right_where_others_are_wrong_are_heard_beside_the_best():
+    told = {
+        GRAPHS: np.repeat([0.9, 0.05], [160, 40]),
+        "a": np.repeat([0.2, 0.9], [160, 40]),
+        "b": np.full(200, 0.2),
+    }
+    by_loss = weights_by_loss({name: nats(one) for name, one in told.items()}, 200)
+    weights = weights_by(told, 200)
+    assert max(by_loss["a"], by_loss["b"], weights["b"]) < 1e-3
+    assert weights["a"] > 0.1
+
+
+def test_whoever_loses_everything_counts_nothing_and_breaks_nothing():
+    told = {GRAPHS: np.full(150, 1.0), "a": np.full(150, opinion.LEAST_PROBABLE)}
+    assert weights_by(told, 150) == pytest.approx({GRAPHS: 1.0, "a": 0.0}, abs=1e-12)
 
 
 def test_probabilities_are_raised_to_the_power_that_makes_labels_likely():

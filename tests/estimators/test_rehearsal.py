@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pglearn import PGLearnClassifier
 from pglearn.errors import ModelFileError
-from pglearn.estimators import rehearsal
+from pglearn.estimators import opinion, rehearsal
 from pglearn.estimators.members import sharpened
 from pglearn.estimators.opinion import BOOSTED, CLOUDS, DISCRIMINANT, FOREST, GRAPHS, PLAIN, SELF_TAUGHT
 from pglearn.estimators.rehearsal import Stage, judged, parts, rehearsals
@@ -299,12 +299,23 @@ def test_trees_are_heard_where_rules_make_the_classes(tmp_path):
             PGLearnClassifier.from_arrays(state | {left: np.zeros_like(state[left])})
 
 
-def test_the_losses_of_all_are_told_and_weigh_them(bent):
+def test_the_losses_of_all_are_told_and_weigh_them(bent, monkeypatch):
     losses = bent.hidden_losses_
     assert {GRAPHS, PLAIN, FOREST, "kernels, the table", "lines, the table", "discriminant"} < set(losses)
     assert losses["kernels, the table"] < losses[GRAPHS] < np.log(2) * 1.2
-    weights = rehearsal.weights_by({name: 80 * loss for name, loss in losses.items()}, 80)
-    assert bent.regression_weight_ == pytest.approx(1 - weights[GRAPHS])
+    asked = []
+
+    def weights_by(told, n_hidden):
+        asked.append((told, n_hidden, opinion.weights_by(told, n_hidden)))
+        return asked[-1][2]
+
+    monkeypatch.setattr(rehearsal, "weights_by", weights_by)
+    X, _, shown = around()
+    again = PGLearnClassifier(budget=4, random_state=0).fit(X, shown)
+    ((told, n_hidden, weights),) = asked
+    assert n_hidden == 80
+    assert {name: -np.log(one).mean() for name, one in told.items()} == pytest.approx(losses)
+    assert again.regression_weight_ == bent.regression_weight_ == pytest.approx(1 - weights[GRAPHS])
 
 
 def test_the_loss_of_graphs_is_honest():

@@ -15,6 +15,10 @@ Beforehand the learned graphs count three times as much as others, and with l hi
 learn, discriminants and what all rows teach, 1 + 30/l times; regressions at learned distances, which have the most to
 learn, count as much less.
 
+None of them is the truth, and where labels are many the one that is ahead would be heard alone, though others are right
+where it is wrong. So nats of more than a hundred labels count as those of a hundred, and weights move on to those whose
+*mean* makes the hidden labels most likely, as far as the labels outweigh five that speak for the weights from before.
+
 Logistic regressions and discriminants have a slope that makes labels most likely which they have not seen. What has
 spread over a graph to a row, what trees say and what all rows teach is raised to a power for that, which is one
 beforehand, give or take a half, and at most two; to be judged by the same labels then flatters them a little
@@ -47,6 +51,9 @@ RAISED = {GRAPHS, PLAIN, FOREST, BOOSTED, CLOUDS, SELF_TAUGHT}  # to a power, ha
 OF_GRAPHS = 3.0  # what they count beforehand
 WITH_LITTLE_TO_LEARN, FEW = {DISCRIMINANT, BY_COLUMN, CLOUDS, SELF_TAUGHT}, 30.0
 WORTH = 1 / 3  # of a nat that one is ahead of another by
+MOST_COUNTED = 100  # hidden labels; nats of more count as those of so many
+BY_LOSS = 5.0  # labels that the weights by loss count for among the hidden ones
+ROUNDS = 300  # to the weights that make the mean most likely
 SPREAD_OF_POWER = 0.5  # of its logarithm, beforehand
 MOST_POWER = 2.0  # more is luck with the hidden labels
 LEAST_PROBABLE = 1e-3  # a label that was thought to be less likely costs no more
@@ -186,10 +193,14 @@ def learned_distances(bases: Sequence[Basis], members: Iterable[tuple[int, Array
     return {f"{LEARNED} {kind}": np.sqrt(total) for kind, total in kinds.items()}
 
 
-def nats(probabilities: Array, codes: Array) -> float:
-    """The loss of probabilities (rows × classes) on labels that they were not made from."""
-    of_label = probabilities[np.arange(len(codes)), codes]
-    return float(np.log(1 / np.maximum(of_label, LEAST_PROBABLE)).sum())
+def likelihoods(probabilities: Array, codes: Array) -> Array:
+    """Of labels that the probabilities (rows × classes) were not made from."""
+    return np.asarray(np.maximum(probabilities[np.arange(len(codes)), codes], LEAST_PROBABLE))
+
+
+def nats(likelihoods: Array) -> float:
+    """The loss on labels of such likelihoods."""
+    return float(np.log(1 / likelihoods).sum())
 
 
 def fitted_power(probabilities: Array, codes: Array) -> float:
@@ -199,11 +210,33 @@ def fitted_power(probabilities: Array, codes: Array) -> float:
     return fitted_slope(logits, one_hot, MOST_POWER, spread=SPREAD_OF_POWER)[0]
 
 
-def weights_by(losses: dict[str, float], n_hidden: int) -> dict[str, float]:
-    """How much the graphs and each of the others count, by their losses in nats on so many hidden labels."""
+def weights_by(told: dict[str, Array], n_hidden: int) -> dict[str, float]:
+    """How much the graphs and each of the others count, by the likelihoods of the hidden labels that they were asked
+    for; there were `n_hidden`."""
+    by_loss = weights_by_loss({name: nats(one) for name, one in told.items()}, n_hidden)
+    weights = _most_likely_together(np.array(list(told.values())), np.array(list(by_loss.values())))
+    return dict(zip(told, weights.tolist(), strict=True))
+
+
+def weights_by_loss(losses: dict[str, float], n_hidden: int) -> dict[str, float]:
+    """How much each counts, by its own loss in nats on so many hidden labels."""
+    worth = WORTH * min(1.0, MOST_COUNTED / n_hidden)
     beforehand = np.log([_beforehand(name, n_hidden) for name in losses])
-    weights = softmax(beforehand - WORTH * np.array(list(losses.values())))
+    weights = softmax(beforehand - worth * np.array(list(losses.values())))
     return dict(zip(losses, weights.tolist(), strict=True))
+
+
+def _most_likely_together(told: Array, beforehand: Array) -> Array:
+    """Weights w that maximise Σ_i log Σ_m w_m told_mi + BY_LOSS · Σ_m beforehand_m log w_m.
+
+    Expectation maximisation: every hidden label is shared out among those that made it likely.
+    """
+    weights = beforehand
+    for _ in range(ROUNDS):
+        shares = weights[:, None] * told
+        counts = (shares / shares.sum(axis=0)).sum(axis=1) + BY_LOSS * beforehand
+        weights = counts / counts.sum()
+    return weights
 
 
 def _beforehand(name: str, n_hidden: int) -> float:

@@ -43,6 +43,7 @@ from pglearn.estimators.opinion import (
     Regressions,
     fitted_power,
     learned_distances,
+    likelihoods,
     nats,
     opinion_of,
     regressions,
@@ -126,7 +127,7 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
         of_hidden = table.problem.codes[np.searchsorted(table.problem.labelled, rehearsal.hidden)]
         heard.append(said)
         codes_heard.append(of_hidden)
-        losses = {name: nats(one, of_hidden) for name, one in said.items()}
+        losses = {name: nats(likelihoods(one, of_hidden)) for name, one in said.items()}
         emit("rehearsal_part_ended", hidden=len(of_hidden), losses=losses)
     if not heard:
         return Judgement(None, {})
@@ -136,10 +137,10 @@ def judged(table: Table, stage: Stage, chosen: Sequence[Candidate], emit: Stream
     of_hidden = np.concatenate(codes_heard)
     powers = {name: fitted_power(one, of_hidden) for name, one in said.items() if name in RAISED}
     said |= {name: sharpened(said[name], power) for name, power in powers.items()}
-    losses = {name: nats(one, of_hidden) for name, one in said.items()}
-    opinion = opinion_of(beside, weights_by(losses, sum(map(len, dealt))), powers)
+    told = {name: likelihoods(one, of_hidden) for name, one in said.items()}
+    opinion = opinion_of(beside, weights_by(told, sum(map(len, dealt))), powers)
     emit("rehearsal_ended", weight=0.0 if opinion is None else opinion.weight)
-    return Judgement(opinion, {name: loss / len(of_hidden) for name, loss in losses.items()})
+    return Judgement(opinion, {name: nats(one) / len(of_hidden) for name, one in told.items()})
 
 
 @dataclass(frozen=True, eq=False)
