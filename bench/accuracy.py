@@ -7,6 +7,7 @@
     python bench/accuracy.py --seen --newest                # eight more, and ten after these
     python bench/accuracy.py --odd --r-odd --fresh          # 37 tables (KEEL, R) and ten others that chose nothing
     python bench/accuracy.py --peers none --selection best  # ours alone, with another setting
+    python bench/accuracy.py --sets claims --by-share       # where rare classes count as much as common ones
     python bench/accuracy.py --record results.csv           # kept: stopped and started again, it goes on from there
     python bench/accuracy.py --quick                        # small made-up data
 
@@ -117,6 +118,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--basis", help="coordinates in which features are weighted")
     parser.add_argument("--engine", default="cpu", help="cpu, torch or auto")
     parser.add_argument("--paper-setting", action="store_true", help="PGLearnClassifier.paper()")
+    parser.add_argument(
+        "--by-share", action="store_true", help="ours: what is most probable against its share of labels"
+    )
     parser.add_argument("--jobs", type=int, default=-1, help="processes; a peer's fit has one thread")
     parser.add_argument("--record", type=Path, help="CSV file that results are added to, and taken from if there")
     parser.add_argument(
@@ -187,14 +191,24 @@ def chosen_methods(options: argparse.Namespace) -> tuple[str, dict[str, Peer]]:
     changed = [f"{name}={value}" for name, value in settings(options).items()]
     paper = ["paper"] if options.paper_setting else []
     engine = [] if options.engine == "cpu" else [f"engine={options.engine}"]
-    ours = " ".join([OURS, *paper, *engine, *changed])
+    rule = ["by share"] if options.by_share else []
+    ours = " ".join([OURS, *paper, *engine, *rule, *changed])
     names = PEERS if "all" in options.peers else [name for name in options.peers if name != "none"]
-    methods = {} if options.without_ours else {ours: labels_by(model(options))}
+    methods = {} if options.without_ours else {ours: labels_by(model(options), options.by_share)}
     return ours, methods | {name: PEERS[name] for name in names}
 
 
-def labels_by(model: PGLearnClassifier) -> Peer:
-    return lambda X, y, seed: model.set_params(random_state=seed).fit(X, y).transduction_
+def labels_by(model: PGLearnClassifier, by_share: bool = False) -> Peer:
+    """Our labels: what is most probable or, `by_share`, what is so against its share of the labels, as balance asks."""
+
+    def labels(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+        fitted = model.set_params(random_state=seed).fit(X, y)
+        if not by_share:
+            return fitted.transduction_
+        shares = np.bincount(y[y >= 0]) / (y >= 0).sum()
+        return np.asarray((fitted.label_distributions_ / shares).argmax(axis=1))
+
+    return labels
 
 
 def run(task: Task, methods: dict[str, Peer], options: argparse.Namespace, record: Record) -> None:

@@ -39,9 +39,18 @@ def test_accuracy_goes_on_from_its_record(tmp_path: Path) -> None:
     assert with_ours.startswith(of_peers)
     ours = with_ours.removeprefix(of_peers).splitlines()
     assert len(ours) == 4, "two draws of two data sets"
-    assert all(",pglearn " in line for line in ours)
+    assert all(",pglearn budget=2," in line for line in ours)
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     assert record.read_text() == with_ours
+    subprocess.run([*command, "--by-share"], check=True, capture_output=True, timeout=300)
+    by_share = record.read_text().removeprefix(with_ours).splitlines()
+    assert len(by_share) == 4
+    assert all(",pglearn by share budget=2," in line for line in by_share)
+    assert _balanced(by_share[:2]) > _balanced(ours[:2]), "of the imbalanced one"
+
+
+def _balanced(lines: list[str]) -> float:
+    return float(np.mean([float(line.split(",")[-2]) for line in lines]))
 
 
 @pytest.fixture
