@@ -15,9 +15,10 @@ from other_data import IMBALANCED, LAST, LATER, MADE, NAMES, REAL, Rows
 from r_data import R_EVEN, R_ODD
 from seen_data import SEEN
 from tasks import Draw, Task
+from unseen_data import UNSEEN
 
-MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD | FRESH | R_EVEN | R_ODD
-OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD, *FRESH, *R_EVEN, *R_ODD)
+MADE_UP = MADE | LATER | LAST | SEEN | NEWEST | EVEN | ODD | FRESH | R_EVEN | R_ODD | UNSEEN
+OTHERS = (*NAMES, *LATER, *LAST, *SEEN, *NEWEST, *EVEN, *ODD, *FRESH, *R_EVEN, *R_ODD, *UNSEEN)
 LABELS_OF_EACH = 5
 
 

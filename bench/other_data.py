@@ -230,7 +230,7 @@ LATER: dict[str, Callable[[int], Rows]] = {
     "census": census,
     "rare": rare,
 }
-IMBALANCED = ("skewed2", "skewed3", "rare", "frauds", "claims")
+IMBALANCED = ("skewed2", "skewed3", "rare", "frauds", "claims", "outages", "donors")
 
 
 def friedman(seed: int) -> Rows:

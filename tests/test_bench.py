@@ -13,7 +13,15 @@ from tests.conftest import EXTRAS
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 LIBRARIES = {"common.py", "forward_mode.py", "other_data.py", "peers.py", "processes.py", "record.py", "tasks.py"}
-LIBRARIES |= {"catalogue.py", "seen_data.py", "newest_data.py", "keel_data.py", "fresh_data.py", "r_data.py"}
+LIBRARIES |= {
+    "catalogue.py",
+    "seen_data.py",
+    "newest_data.py",
+    "keel_data.py",
+    "fresh_data.py",
+    "r_data.py",
+    "unseen_data.py",
+}
 EXTRA = {"gpu.py": "torch"}
 SCRIPTS = sorted(path for path in BENCH.glob("*.py") if path.name not in LIBRARIES)
 
