@@ -176,8 +176,8 @@ class PGLearnClassifier(TableClassifier):
     regression_weight_ : float
         How much all of that counts in the probabilities.
     hidden_losses_ : dict of float
-        What the weights are made of: nats per label that graphs and regressions lose on labels that none of them has
-        learned from, by name. Empty if regressions could not have helped, or were not asked for.
+        What the weights are made of, most of all: nats per label that graphs and regressions lose on labels that none
+        of them has learned from, by name. Empty if regressions could not have helped, or were not asked for.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
