@@ -203,7 +203,7 @@ def chosen_methods(options: argparse.Namespace) -> tuple[str, dict[str, Peer]]:
 
 
 def labels_by(model: PGLearnClassifier, by_share: bool = False) -> Peer:
-    """Our labels: what is most probable or, `by_share`, what is so against its share of the labels, as balance asks."""
+    """Our labels: the most probable class or, `by_share`, the most probable one against its share of the labels."""
 
     def labels(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
         fitted = model.set_params(random_state=seed).fit(X, y)
