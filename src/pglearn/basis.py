@@ -182,11 +182,6 @@ def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     return Basis("linear", columns, axes, (labelled, own + axes @ middle))
 
 
-def principal_axes(X: Array, columns: Array, seed: int) -> Array:
-    """Directions of the (at most 100) principal components of a table times `columns`, the largest first."""
-    return _principal(_sample(X, seed) * columns)[1]
-
-
 def standardising(X: Array) -> Array:
     """What to multiply features with so that they have a standard deviation of one; 0 for those that are constant."""
     spread = X.std(axis=0, dtype=np.float64)

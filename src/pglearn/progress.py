@@ -74,7 +74,7 @@ class Bar:
         self._task = progress.add_task("search", engine="· round", round=0, rounds="?", best="", total=None)
         self._units: list[float] = []  # that a candidate uses in each round
         self._loss = float("inf")
-        self._rehearsal = self._answer = self._task
+        self._answer = self._task
         self._built = 0
 
     def __call__(self, event: Event) -> None:
@@ -88,23 +88,6 @@ class Bar:
                     completed=event.get("units", 0.0),
                     rounds=event["rounds"],
                     engine=_described(event),
-                )
-            case "rehearsal_started":
-                self._rehearsal = self._progress.add_task(
-                    "rehearsal",
-                    total=event["parts"],
-                    engine="hidden labels · part",
-                    round=0,
-                    rounds=event["parts"],
-                    best="",
-                )
-            case "rehearsal_part_ended":
-                parts = int(self._progress.tasks[self._rehearsal].completed) + 1
-                self._progress.update(self._rehearsal, completed=parts, round=parts)
-            case "rehearsal_ended":
-                regressions = f"regressions count {event['weight']:.2f}"
-                self._progress.update(
-                    self._rehearsal, completed=self._progress.tasks[self._rehearsal].total, best=regressions
                 )
             case "answer_started":
                 what, total, members = "labels of all rows · graph", event["total"], len(event["members"])

@@ -9,7 +9,7 @@ raised to a power that leaves them as sure as before (docs/defaults.md has the m
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,14 +18,10 @@ import numpy as np
 from pglearn.basis import Basis
 from pglearn.errors import ModelFileError
 from pglearn.estimators.members import Member, averaged, shared_out, sharpened
-from pglearn.estimators.opinion import Line, Opinion, Voice
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import class_factors, scaled, shares_to_reach
-from pglearn.laplace import PlainGraph, PlainSpread
-from pglearn.logistic import Kernels, Lines
 from pglearn.problem import Array, Points, Problem
 from pglearn.sparse import is_sparse, parts_of, sparse_rows, table_of
-from pglearn.trees import Boosted, Forest, Trees
 
 MOST_POWER = 4.0
 HEARINGS = 2
@@ -50,10 +46,6 @@ class Answer:
     """What each class is multiplied with."""
     power: float = 1.0
     """What probabilities are raised to before that."""
-    beside: Opinion | None = None
-    """What is heard beside the members."""
-    said_beside: Array | None = None
-    """What it says of the rows without a label, if that is known already."""
 
     @classmethod
     def of(
@@ -64,14 +56,12 @@ class Answer:
         problem: Problem,
         members: list[Member],
         given: str | Array | None = None,
-        beside: Opinion | None = None,
-        said_beside: Array | None = None,
     ) -> Self:
         """The answer of `members`, as it comes; `given` is the estimator's `class_prior`."""
         prior = given if isinstance(given, np.ndarray) else problem.prior
         ones = np.ones(problem.n_classes)
         classes, labelled = problem.classes, problem.labelled
-        return cls(X, scaling, bases, classes, prior, labelled, members, ones, beside=beside, said_beside=said_beside)
+        return cls(X, scaling, bases, classes, prior, labelled, members, ones)
 
     def shares_to_reach(self, prior: str | Array | None) -> Array | None:
         """Class shares that the estimator's `class_prior` asks for, given what the members say."""
@@ -111,13 +101,7 @@ class Answer:
     @cached_property
     def opinion(self) -> tuple[Array, Array]:
         """Class probabilities of every row before power and factors, and which rows no label reaches."""
-        probabilities, unreached = averaged([member.F for member in self.members], self._weights, self.prior)
-        others = np.setdiff1d(np.arange(self.X.shape[0]), self.labelled)
-        if self.beside is not None and len(others):  # it says nothing of a row whose label is given
-            said = self.said_beside
-            said = heard_beside(self.beside, self.X, self.bases, others) if said is None else said
-            probabilities[others] = self.beside.mixed(probabilities[others], said)
-        return probabilities, unreached
+        return averaged([member.F for member in self.members], self._weights, self.prior)
 
     def predict(self, X: Points) -> Array:
         """Class probabilities of rows as they were given, which need not be in the table.
@@ -131,11 +115,8 @@ class Answer:
             spread = member.spreading(self.view(member.basis))
             for rows in batches:
                 result[rows] += member.weight * spread(self._placed(X[rows], member.basis))
-        beside = None if self.beside is None else self.beside.afresh()
         for rows in batches:
             probabilities, unreached = shared_out(result[rows], self.prior)
-            if beside is not None:
-                probabilities = beside.mixed(probabilities, beside.of(self._scaled(X[rows]), self.bases))
             result[rows] = self._finished(probabilities, unreached)
         return result
 
@@ -203,7 +184,6 @@ class Answer:
             "labelled": self.labelled,
             "factors": self.factors,
             "power": np.array(self.power),
-            **_opinion_to_arrays(self.beside),
             "member_basis": np.array([member.basis for member in self.members]),
             "k": np.array([member.k for member in self.members]),
             "weight": np.array(self._weights),
@@ -250,17 +230,11 @@ class Answer:
         tails = state["tails"] if len(state["tails"]) else None
         scaling = Scaling(state["centre"], state["spread"], bool(state["of_counts"]), tails)
         classes, prior, labelled = state["classes"], state["prior"], state["labelled"]
-        power, beside = float(state["power"]), _opinion_from_arrays(state, X)
-        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], power, beside)
+        return cls(X, scaling, bases, classes, prior, labelled, members, state["factors"], float(state["power"]))
 
     @property
     def _weights(self) -> list[float]:
         return [member.weight for member in self.members]
-
-
-def heard_beside(beside: Opinion, X: Points, bases: list[Basis], rows: Array) -> Array:
-    """What it says of some rows of the table, batch by batch."""
-    return np.concatenate([beside.of_table(X, bases, rows[batch]) for batch in _batches(X) if len(rows[batch])])
 
 
 def _batches(X: Points) -> list[slice]:
@@ -273,69 +247,6 @@ def _batches(X: Points) -> list[slice]:
 
 def _split(flat: Array, sizes: Any) -> list[Array]:
     return np.split(flat, np.cumsum(sizes)[:-1])
-
-
-REGRESSIONS = {kind.__name__: kind for kind in (Line, Lines, Kernels, Forest, Boosted, PlainSpread)}
-
-
-def _opinion_to_arrays(beside: Opinion | None) -> dict[str, Array]:
-    if beside is None:
-        return {"beside": np.empty(0), "voices": np.empty(0, dtype=str)}
-    arrays = {
-        "beside": np.array([beside.weight, beside.power]),
-        "voices": np.array([type(voice.regression).__name__ for voice in beside.voices]),
-        "voice_weights": np.array([voice.weight for voice in beside.voices]),
-        "voice_powers": np.array([voice.power for voice in beside.voices]),
-    }
-    for number, voice in enumerate(beside.voices):
-        for field in _own_fields(type(voice.regression)):
-            arrays[f"voice_{number}_{field.name}"] = np.asarray(getattr(voice.regression, field.name))
-    return arrays
-
-
-def _own_fields(kind: type) -> list[Field[Any]]:
-    """Of a regression, without the graph of the table, which is made of the table again."""
-    return [field for field in fields(kind) if field.name != "plain"]
-
-
-def _opinion_from_arrays(state: dict[str, Array], X: Points) -> Opinion | None:
-    if not len(state["beside"]):
-        return None
-    weight, power = _numbers(state, "beside").tolist()
-    weights, powers = (_numbers(state, name) for name in ("voice_weights", "voice_powers"))
-    if not weights.ndim == powers.ndim == np.ndim(weight) + 1 == 1:
-        raise ValueError("what is heard beside the graphs is not one number each")
-    told = np.append(weights, weight)
-    if (told < 0).any() or (told > 1).any() or (np.append(powers, power) <= 0).any():
-        raise ValueError("what is heard beside the graphs counts what cannot be")
-    voices = []
-    counted = (array.tolist() for array in (state["voices"], weights, powers))
-    for number, (kind, weight_of_voice, power_of_voice) in enumerate(zip(*counted, strict=True)):
-        names = [field.name for field in _own_fields(REGRESSIONS[kind])]
-        parts: dict[str, Any] = {name: _numbers(state, f"voice_{number}_{name}") for name in names}
-        if REGRESSIONS[kind] is PlainSpread:
-            parts["plain"] = PlainGraph(X)
-            _check_spread(parts["F"], X, len(state["classes"]))
-        if REGRESSIONS[kind] is Line:
-            parts |= {"basis": int(parts["basis"]), "slope": float(parts["slope"])}
-        regression = REGRESSIONS[kind](**parts)
-        if isinstance(regression, (Trees, Lines, Kernels)):
-            regression.check(X.shape[1], len(state["classes"]))
-        voices.append(Voice(regression, weight_of_voice, power_of_voice))
-    return Opinion(voices, weight, power)
-
-
-def _numbers(state: dict[str, Array], name: str) -> Array:
-    array = np.asarray(state[name])
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise ValueError(f"{name} is not of numbers")
-    return array
-
-
-def _check_spread(F: Array, X: Points, n_classes: int) -> None:
-    shares = F.shape == (X.shape[0], n_classes) and (F >= 0).all() and np.allclose(F.sum(axis=1), 1)
-    if is_sparse(X) or not shares:
-        raise ValueError("what has spread over the plain graph is not that of the table")
 
 
 def _confidence(probabilities: Array) -> float:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy import sparse
 
 from pglearn.basis import Basis
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import chosen_neighbours
-from pglearn.estimators.answer import HEARINGS, Answer, heard_beside
+from pglearn.estimators.answer import HEARINGS, Answer
 from pglearn.estimators.base import warn_if_unsolved
 from pglearn.estimators.members import Member, mean_graph, weights_of
-from pglearn.estimators.opinion import Opinion
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import Graph
 from pglearn.loss import Yardstick
@@ -89,17 +87,14 @@ def concluded(
     yardstick: Yardstick,
     prior: Array | str | None,
     emit: Stream,
-    beside: Opinion | None = None,
 ) -> Conclusion:
-    """What the chosen candidates say together of all rows, and what is heard `beside` them.
+    """What the chosen candidates say together of all rows.
 
     Where there are several, and class shares to reach, each then hears what the others think of unlabelled rows.
     """
     weights, _ = weights_of(chosen, yardstick)
     may_hear = len(chosen) > 1 and prior is not None
     total = (2 + HEARINGS * may_hear) * len(chosen)
-    others = np.setdiff1d(np.arange(table.problem.n), table.problem.labelled)
-    said = None if beside is None or not len(others) else heard_beside(beside, table.X, table.bases, others)
     emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=total)
     graphs = [_graph_of_member(table, engine, candidate, emit) for candidate in chosen]
 
@@ -110,7 +105,7 @@ def concluded(
             emit("member_solved")
         warn_if_unsolved(solutions)
         members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-        return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior, beside, said)
+        return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior)
 
     first = answer()
     shares = first.shares_to_reach(prior)

@@ -24,7 +24,6 @@ from pglearn.estimators import model_file
 from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.estimators.conclusion import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
-from pglearn.estimators.rehearsal import Judgement, Stage, judged
 from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
@@ -42,10 +41,10 @@ from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
 from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
 from pglearn.search.events import Stream
-from pglearn.search.interrupts import Stop, first_interrupt
+from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
 from pglearn.search.ranking import ranked, standing
-from pglearn.search.workers import Given, Here, Loky, Threads, Workers, workers_for
+from pglearn.search.workers import Here, Workers, workers_for
 from pglearn.sparse import parts_of
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
@@ -93,11 +92,9 @@ class PGLearnClassifier(TableClassifier):
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell. With `basis="both"`, and where it is
-        not clear that they have no need of it, regressions, trees and a plain graph are heard beside them, and for that
-        graphs are learned again without some of the labels (`regression_weight_`, `hidden_losses_`), which takes
-        about as long as the search. Where there are class shares to keep to (`class_prior`) members hear each other:
-        their mean is taken for the labels that are not given, and spread over the graph of each, twice.
+        alone. Members of the ensemble count more the sooner their loss fell. Where there are class shares to keep to
+        (`class_prior`) members hear each other: their mean is taken for the labels that are not given, and spread over
+        the graph of each, twice.
     basis : {"both", "raw", "pca"}, default="both"
         In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
         there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
@@ -144,8 +141,7 @@ class PGLearnClassifier(TableClassifier):
     verbose : int, default=0
         1 shows a progress bar.
     max_time : float, optional
-        Seconds after which the search ends with the best found so far, those before it was resumed included. Nothing
-        is learned again without some of the labels then, or with what there is so far.
+        Seconds after which the search ends with the best found so far, those before it was resumed included.
     checkpoint : str or path, optional
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
@@ -168,16 +164,6 @@ class PGLearnClassifier(TableClassifier):
         Probability of the most probable class, for every row.
     class_factors_ : ndarray of shape (c,)
         What `class_prior` multiplied the classes with.
-    regression_ : {"linear", "kernel", "trees", "graph", ""}
-        What counts most of what is heard beside the graphs: a linear regression on the labels (or discriminant
-        analysis, or either of these with what rows without a label add), one on Gaussian kernels, trees, or the graph
-        of the table's own distances, of which nothing is learned (for tables with up to 20,000 rows); "" if nothing is
-        heard.
-    regression_weight_ : float
-        How much all of that counts in the probabilities.
-    hidden_losses_ : dict of float
-        What the weights are made of, most of all: nats per label that graphs and regressions lose on labels that none
-        of them has learned from, by name. Empty if regressions could not have helped, or were not asked for.
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
@@ -332,14 +318,8 @@ class PGLearnClassifier(TableClassifier):
                 result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
             emit = Stream((*shown, *listeners), result.events)
-            stop = Stop(result.reason, result.deadline)
-            interrupt.then = stop.interrupt
-            hears = self.selection == "ensemble" and self.basis == "both" and not stop()
-            again = Here if task.engine.together is None else self._workers_again
-            stage = Stage(task, search.draws, search.steps, again, stop)
-            judgement = judged(table, stage, chosen, emit) if hears else Judgement(None, {})
-            self.stop_reason_ = stop.reason
-            self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream(), judgement)
+            self.stop_reason_ = result.reason
+            self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream())
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
         warn_of_failures(result.candidates, chosen)
@@ -347,12 +327,6 @@ class PGLearnClassifier(TableClassifier):
         if result.reason == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
-                stacklevel=2,
-            )
-        elif self.stop_reason_ == "interrupted":
-            warnings.warn(
-                "Interrupted after the search: how far to believe regressions beside the graphs was told by "
-                f"{'some of the labels' if judgement.losses else 'nothing, and none are heard'}. Fit again for more.",
                 stacklevel=2,
             )
         return self
@@ -455,13 +429,6 @@ class PGLearnClassifier(TableClassifier):
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
-    def _workers_again(self) -> Workers:
-        """For what follows the search: a cluster would have to be sent all points anew, so that is done here, on as
-        many processes as `n_jobs` says."""
-        processes = parameters.processes(self.n_jobs)
-        workers = workers_for(self.executor, processes)
-        return workers if isinstance(workers, (Here, Threads, Loky, Given)) else workers_for(None, processes)
-
     def _is_asynchronous(self, task: Task) -> bool:
         parameters.check_flag("asynchronous", self.asynchronous)
         if self.asynchronous and task.engine.together is None:
@@ -498,13 +465,11 @@ class PGLearnClassifier(TableClassifier):
         result: SearchResult,
         chosen: list[Candidate],
         emit: Stream,
-        judgement: Judgement,
     ) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
-        conclusion = concluded(table, engine, chosen, task.descent.yardstick, prior, emit, judgement.opinion)
+        conclusion = concluded(table, engine, chosen, task.descent.yardstick, prior, emit)
         self._publish(conclusion.answer)
-        self.hidden_losses_ = judgement.losses
         self.graph_ = conclusion.graph
         self.neighbors_ = neighbours_of(engine)
         budget = float(self.budget)
@@ -514,8 +479,6 @@ class PGLearnClassifier(TableClassifier):
     def _publish(self, answer: Answer) -> None:
         super()._publish(answer)
         self.class_factors_ = answer.factors
-        self.regression_ = "" if answer.beside is None else answer.beside.kind
-        self.regression_weight_ = 0.0 if answer.beside is None else answer.beside.weight
         self.bases_ = [basis.name for basis in answer.bases]
 
     def to_arrays(self) -> dict[str, Array]:
@@ -532,7 +495,7 @@ class PGLearnClassifier(TableClassifier):
     def from_arrays(cls, state: dict[str, Array]) -> Self:
         """A model that predicts like the one :meth:`to_arrays` was called on, with its parameters and labels.
 
-        What the search left behind (`graph_`, `search_results_`, `history_`, `hidden_losses_`, `n_searched_`,
+        What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`,
         `engine_`, `neighbors_`, `stop_reason_`) is not stored.
         """
         if lacking := {"parameters", "feature_names"} - set(state):

@@ -19,17 +19,12 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 | checkpoint_written   | round, back (ids)                                                        |
 | checkpoint_failed    | round, reason                                                            |
 | search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
-| rehearsal_started    | parts, starts (candidates that set out)                                  |
-| rehearsal_part_ended | hidden (labels), losses (nats, by name)                                  |
-| rehearsal_ended      | weight (of the regressions)                                              |
 | answer_started       | members (ids), neighbors, total (of graphs and solves, at most)          |
 | member_graph_built   | candidate, recall, edges                                                 |
 | member_solved        |                                                                          |
 | answer_ended         |                                                                          |
 
-After `search_ended` come those of a rehearsal, where regressions may be heard beside the graphs
-(`pglearn.estimators.rehearsal`), and those of a table that was searched on a sample of its rows, and is now labelled as
-a whole.
+After `search_ended` come those of a table that was searched on a sample of its rows, and is now labelled as a whole.
 
 The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
 neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -35,24 +34,3 @@ def first_interrupt() -> Iterator[FirstInterrupt]:
         yield first
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-class Stop:
-    """Whether what follows a search is to be cut short, and why: as the search was, by Ctrl-C, or when time is up."""
-
-    def __init__(self, reason: str = "finished", deadline: float = float("inf")) -> None:
-        self.reason = reason
-        """"finished", "interrupted" or "out of time"."""
-        self.deadline = deadline
-        """As of time.time()."""
-        self.then: Callable[[], None] = lambda: None
-        """Done at once when Ctrl-C is pressed."""
-
-    def interrupt(self) -> None:
-        self.reason = "interrupted"
-        self.then()
-
-    def __call__(self) -> bool:
-        if self.reason == "finished" and time.time() >= self.deadline:
-            self.reason = "out of time"
-        return self.reason != "finished"

@@ -76,11 +76,6 @@ class Search:
     """Whether candidates go on as results come in, without waiting for the end of a round (`pglearn.search.ladder`)."""
 
     @property
-    def steps(self) -> int | None:
-        """That a candidate takes at most; None if units are seconds."""
-        return self.schedule.budget * self.unit_steps if self.unit_seconds is None else None
-
-    @property
     def evaluations(self) -> int:
         """At most, if units are steps."""
         return self.schedule.population * self.schedule.budget * self.unit_steps + self.schedule.configurations
