@@ -23,8 +23,8 @@ from pglearn.search.candidate import Candidate, Draws
 class WeightDraws(Draws):
     """k uniform on `k_range`, a weight a_m per feature uniform on `bandwidth_range`·d̄."""
 
-    def candidate(self, id: int, born: float = 0.0, basis: int | None = None) -> Candidate:
-        drawn = super().candidate(id, born, basis)
+    def candidate(self, id: int, born: float = 0.0, view: int | None = None) -> Candidate:
+        drawn = super().candidate(id, born, view)
         return replace(drawn, a=drawn.a**-0.5)
 
 

@@ -17,13 +17,13 @@ from pglearn.propagation import Solution
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """A member of the graph family: k neighbours and one weight a_m ≥ 0 per coordinate of a basis."""
+    """A member of the graph family: k neighbours and one weight a_m ≥ 0 per coordinate of a view."""
 
     k: int
     a: Array
     owner: int | None = None
     """The candidate it belongs to: an engine may go on with what it found for that candidate a step ago."""
-    basis: int = 0
+    view: int = 0
     """Which of the problem's views its weights are for."""
     anchor: Array | None = None
     """The weights that near points were last searched for with (`pglearn.graph.approximate`)."""

@@ -35,7 +35,7 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        graph, _ = self.found(problem.views[configuration.basis], configuration)
+        graph, _ = self.found(problem.views[configuration.view], configuration)
         return graph
 
     def found(self, view: Problem, configuration: Configuration) -> tuple[Graph, Found | None]:
@@ -66,7 +66,7 @@ class CPUEngine:
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
-                view = problem.views[configuration.basis]
+                view = problem.views[configuration.view]
                 graph, found = self.found(view, configuration)
                 evaluation = self.on_graph(view, graph)
                 if found is None:

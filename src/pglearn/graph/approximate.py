@@ -58,7 +58,7 @@ def warn_of_recall(recall: float) -> None:
     if recall < LEAST_RECALL:
         warnings.warn(
             f"Approximate neighbours have a recall of {recall:.2f} only, below {LEAST_RECALL}: choose "
-            "neighbors='exact', or a basis of fewer features.",
+            "neighbors='exact', or a view of fewer features.",
             stacklevel=3,
         )
 

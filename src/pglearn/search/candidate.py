@@ -25,7 +25,7 @@ class Candidate:
     id: int
     k: int
     a: Array
-    basis: int = 0
+    view: int = 0
     born: float = 0.0
     died: float | None = None
     steps: int = 0
@@ -72,12 +72,12 @@ class Candidate:
 
     @property
     def here(self) -> Configuration:
-        return Configuration(self.k, self.a, self.id, self.basis, self.anchor)
+        return Configuration(self.k, self.a, self.id, self.view, self.anchor)
 
     @property
     def answer(self) -> Configuration:
         """The best configuration this run has seen."""
-        return Configuration(self.k, self.a if self.best is None else self.best, basis=self.basis)
+        return Configuration(self.k, self.a if self.best is None else self.best, view=self.view)
 
     def come_back(self) -> Self:
         """As it stands when its stint is over and listeners have been told. A state that is yet to be written may hold
@@ -99,19 +99,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Space:
-    """What draws must know about a basis: its coordinates and d̄, the mean distance between points in it."""
+    """What draws must know about a view: its coordinates and d̄, the mean distance between points in it."""
 
     features: int
     mean_distance: float
-    tied: Array | None = None
-    """For every coordinate the one whose weight it has, if not all have their own (`pglearn.basis.tied_levels`)."""
 
 
 @dataclass(frozen=True)
 class Draws:
     """Where candidates come from: k uniform on `k_range`, a bandwidth per feature uniform on `bandwidth_range`·d̄.
 
-    Candidate number i is drawn from a generator of its own, so it is the same whoever else was drawn before. The bases
+    Candidate number i is drawn from a generator of its own, so it is the same whoever else was drawn before. The views
     take turns, unless one is asked for.
     """
 
@@ -120,11 +118,10 @@ class Draws:
     bandwidth_range: tuple[float, float]
     seed: int
 
-    def candidate(self, id: int, born: float = 0.0, basis: int | None = None) -> Candidate:
-        basis = id % len(self.spaces) if basis is None else basis
-        space = self.spaces[basis]
+    def candidate(self, id: int, born: float = 0.0, view: int | None = None) -> Candidate:
+        view = id % len(self.spaces) if view is None else view
+        space = self.spaces[view]
         rng = np.random.default_rng([self.seed, id])
         k = int(rng.integers(self.k_range[0], self.k_range[1], endpoint=True))
         bandwidth = rng.uniform(*self.bandwidth_range, space.features) * space.mean_distance
-        bandwidth = bandwidth if space.tied is None else bandwidth[space.tied]
-        return Candidate(id, k, bandwidth**-2, basis, born)
+        return Candidate(id, k, bandwidth**-2, view, born)

@@ -10,10 +10,10 @@ had a part in it) and the fields below. docs/events.md explains them, and what b
 |                      | configurations                                                           |
 | search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
 | round_started        | round, until (units), candidates (ids)                                   |
-| candidate_advanced   | candidate, round, k, basis, born, steps, loss, accuracy, converged,      |
+| candidate_advanced   | candidate, round, k, view, born, steps, loss, accuracy, converged,      |
 |                      | failure, recall, history, seconds, a                                     |
 | candidate_eliminated | candidate, at (units)                                                    |
-| candidate_drawn      | candidate, k, basis, born                                                |
+| candidate_drawn      | candidate, k, view, born                                                |
 | worker_lost          | candidates (ids), reason                                                 |
 | round_ended          | round, best, loss, accuracy                                              |
 | checkpoint_written   | round, back (ids)                                                        |
@@ -30,9 +30,9 @@ The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_starte
 neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
 every trial.
 
-`basis` is the position of the candidate's basis among those of the search. `history` lists [step, loss, accuracy] since
+`view` is the position of the candidate's view among those of the search. `history` lists [step, loss, accuracy] since
 the candidate's last record, and `seconds` is the time of its worker that went into them; `a`, an array, holds the
-weights of the best point it has seen, in its basis. Arrays are for listeners: the log leaves them out. A candidate that
+weights of the best point it has seen, in its view. Arrays are for listeners: the log leaves them out. A candidate that
 time did not suffice to look at has no record in that round.
 """
 

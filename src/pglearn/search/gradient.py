@@ -4,10 +4,7 @@ a ← max(0, a − γ ∂g/∂a),  γ = rate · mean(a) / rms(∂g/∂a)
 
 The step is measured in units of the candidate's own weights, so one rate serves all data and all losses. A candidate
 has converged when its loss is within `enough` of perfect scores, as a share of what uniform scores would cost: what
-remains could only be gained by over-fitting the few labels. So, too, when it has at least as many weights as there are
-labels to fit and has taken 16 steps: given time, it would fit any (docs/defaults.md has the measurements).
-
-Weights may be tied: coordinates that are levels of one category have one between them.
+remains could only be gained by over-fitting the few labels.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ from pglearn.engine import Engine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.problem import Array, Problem
 from pglearn.search.candidate import Candidate
-
-MOST_STEPS = 16  # of a candidate with at least as many weights as labels
 
 
 @dataclass(frozen=True)
@@ -63,10 +58,6 @@ class Descent:
     yardstick: Yardstick
     rate: float = 0.5
     enough: float = 0.05
-    labels: int | None = None
-    """How many the loss is about; None lets candidates with more weights than that go on like the others."""
-    tied: tuple[Array | None, ...] = ()
-    """By basis, for every coordinate the one whose weight it has; none are tied in a basis that has no entry."""
 
     def step(self, a: Array, dg_da: Array) -> Array:
         """The next weights of a candidate (d), or of several (T × d)."""
@@ -76,40 +67,20 @@ class Descent:
         return np.asarray(np.maximum(a - self.rate * a.mean(axis=-1, keepdims=True) / rms * direction, 0))
 
     def move(self, candidates: Sequence[Candidate]) -> None:
-        """A step of every candidate, those of a basis at once."""
-        of_basis: dict[int, list[Candidate]] = {}
+        """A step of every candidate, those of a view at once."""
+        of_view: dict[int, list[Candidate]] = {}
         for candidate in candidates:
-            of_basis.setdefault(candidate.basis, []).append(candidate)
-        for basis, together in of_basis.items():
-            dg_da = self._shared_out(np.array([c.dg_da for c in together]), basis)
-            moved = self.step(np.array([c.a for c in together]), dg_da)
+            of_view.setdefault(candidate.view, []).append(candidate)
+        for together in of_view.values():
+            moved = self.step(np.array([c.a for c in together]), np.array([c.dg_da for c in together]))
             for candidate, a in zip(together, moved, strict=True):
                 candidate.a = a.copy()  # else it would keep those of all others alive
                 candidate.steps += 1
 
     def converged(self, candidate: Candidate) -> bool:
-        if candidate.dg_da is None or not self._shared_out(candidate.dg_da[None], candidate.basis).any():
+        if candidate.dg_da is None or not candidate.dg_da.any():
             return True  # no direction to follow
-        if self.labels is not None and self._weights(candidate) >= self.labels and candidate.steps >= MOST_STEPS:
-            return True
         return self.yardstick.share_of_chance(candidate.loss) <= self.enough
-
-    def _weights(self, candidate: Candidate) -> int:
-        """How many it can choose."""
-        tied = self._tied_in(candidate.basis)
-        return len(candidate.a) if tied is None else len(np.unique(tied))
-
-    def _shared_out(self, dg_da: Array, basis: int) -> Array:
-        """Of coordinates that have one weight (T × d), the mean in the place of each: the way that keeps them alike."""
-        tied = self._tied_in(basis)
-        if tied is None:
-            return dg_da
-        sums = np.zeros_like(dg_da)
-        np.add.at(sums.T, tied, dg_da.T)
-        return np.asarray((sums / np.maximum(np.bincount(tied, minlength=len(tied)), 1))[:, tied])
-
-    def _tied_in(self, basis: int) -> Array | None:
-        return self.tied[basis] if self.tied else None
 
 
 def advance(

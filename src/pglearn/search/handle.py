@@ -74,7 +74,7 @@ class OnDisk:
     def __init__(self, problem: Problem) -> None:
         without_labels: dict[str, Any] = dict.fromkeys(LABELS, np.empty(0))
         self._rest = replace(problem, X=np.empty((0, 0)), others=(), **without_labels)
-        tables = [parts_of(X, f"X{basis}") for basis, X in enumerate((problem.X, *problem.others))]
+        tables = [parts_of(X, f"X{view}") for view, X in enumerate((problem.X, *problem.others))]
         self._tables = [list(parts) for parts in tables]
         self._folder = tempfile.mkdtemp(prefix="pglearn-")
         try:
@@ -91,8 +91,8 @@ class OnDisk:
     def problem(self) -> Problem:
         if _opened.folder != self._folder:
             X, *others = (
-                table_of({name: self._read(name) for name in names}, f"X{basis}")
-                for basis, names in enumerate(self._tables)
+                table_of({name: self._read(name) for name in names}, f"X{view}")
+                for view, names in enumerate(self._tables)
             )
             labels: dict[str, Any] = {name: self._read(name) for name in LABELS}
             _opened.problem = replace(self._rest, X=X, others=tuple(others), **labels)

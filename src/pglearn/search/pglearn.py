@@ -3,8 +3,8 @@
 T candidates run to the first milestone; the ⌊T/r⌋ with the lowest loss go on where they stopped, the others make room
 for new draws; and so on at every milestone. After the last elimination all run to B, and the best at B is the answer.
 
-Where there are several bases, candidates compete within theirs, and new ones are drawn in the basis of those that they
-replace: a loss that is easier to bring down in one basis than in another says little about which labels better.
+Where there are several views, candidates compete within theirs, and new ones are drawn in the view of those that they
+replace: a loss that is easier to bring down in one view than in another says little about which labels better.
 """
 
 from __future__ import annotations
@@ -260,9 +260,7 @@ class Search:
             candidates[candidate.id] = replace(candidate, died=milestone)
             emit("candidate_eliminated", candidate=candidate.id, at=milestone)
         drawn = len(state.candidates)
-        new = [
-            self.draws.candidate(drawn + i, born=milestone, basis=replaced.basis) for i, replaced in enumerate(others)
-        ]
+        new = [self.draws.candidate(drawn + i, born=milestone, view=replaced.view) for i, replaced in enumerate(others)]
         for candidate, replaced in zip(new, others, strict=True):
             candidate.overrun = replaced.overrun
             _tell_of_draw(candidate, emit)
@@ -288,7 +286,7 @@ class Search:
 
 
 def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
-    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, basis=candidate.basis)
+    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, view=candidate.view)
 
 
 def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:
@@ -300,7 +298,7 @@ def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:
             candidate=candidate.id,
             round=round,
             k=candidate.k,
-            basis=candidate.basis,
+            view=candidate.view,
             born=candidate.born,
             steps=candidate.steps,
             loss=candidate.loss,

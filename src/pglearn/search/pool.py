@@ -237,17 +237,17 @@ def step_seconds(candidate: Candidate) -> float:
 
 
 def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By what an evaluation has taken so far; a newborn is taken to be like the others of its basis, and has one
+    """By what an evaluation has taken so far; a newborn is taken to be like the others of its view, and has one
     evaluation more to come."""
     seconds: defaultdict[int, float] = defaultdict(float)
     evaluations: Counter[int] = Counter()
     for candidate in candidates:
-        seconds[candidate.basis] += candidate.seconds
-        evaluations[candidate.basis] += len(candidate.history)
+        seconds[candidate.view] += candidate.seconds
+        evaluations[candidate.view] += len(candidate.history)
 
     def expected(candidate: Candidate) -> tuple[bool, bool, float]:
-        of_basis = seconds[candidate.basis] / max(evaluations[candidate.basis], 1)
-        own = step_seconds(candidate) if candidate.history else of_basis
+        of_view = seconds[candidate.view] / max(evaluations[candidate.view], 1)
+        own = step_seconds(candidate) if candidate.history else of_view
         return candidate.finished, candidate.started, -own
 
     return sorted(candidates, key=expected)

@@ -18,14 +18,14 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """By rank among the candidates of the same basis, then by loss; with one basis that is by loss alone.
+    """By rank among the candidates of the same view, then by loss; with one view that is by loss alone.
 
     Those without a finite loss come last, and after them those that failed.
     """
     seen: Counter[int] = Counter()
     places = []
     for candidate in ranked(candidates):
-        place = seen[candidate.basis] if candidate.sound else math.inf
+        place = seen[candidate.view] if candidate.sound else math.inf
         places.append((place, candidate))
-        seen[candidate.basis] += 1
+        seen[candidate.view] += 1
     return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]

@@ -139,7 +139,7 @@ class TorchEngine:
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
         """The graph that `value_and_gradient` weighs, found in the precision of the points."""
-        view = problem.views[configuration.basis]
+        view = problem.views[configuration.view]
         Z = scaled_points(view.X, configuration.a, view.centre)
         with self._at_work():
             placed = torch.as_tensor(Z).to(self.where)
@@ -160,11 +160,11 @@ class TorchEngine:
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         self._calls.number += 1
         found: dict[int, Evaluation] = {}
-        for basis in sorted({configuration.basis for configuration in configurations}):
-            positions = [i for i, configuration in enumerate(configurations) if configuration.basis == basis]
+        for view in sorted({configuration.view for configuration in configurations}):
+            positions = [i for i, configuration in enumerate(configurations) if configuration.view == view]
             members = [configurations[i] for i in positions]
             with self._at_work():
-                placed = self._placed_on_device(problem.views[basis])
+                placed = self._placed_on_device(problem.views[view])
                 found |= zip(positions, self._evaluations(placed, members), strict=True)
         return [found[i] for i in range(len(configurations))]
 
