@@ -134,7 +134,7 @@ def _graph_of_member(table: Table, engine: Engine, chosen: Candidate, emit: Stre
     """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
     if not isinstance(engine, CPUEngine):
         return engine.graph(table.searched, chosen.answer)
-    graph, found = engine.found(table.view(chosen.basis), chosen.answer)
+    graph, found = engine.found(table.view(chosen.view), chosen.answer)
     chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
     emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
     return graph

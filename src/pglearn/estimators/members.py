@@ -40,7 +40,7 @@ class Member:
         sums = F.sum(axis=1, keepdims=True)
         reached = sums > F.shape[1] * solution.error
         probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
-        return cls(candidate.basis, candidate.k, candidate.answer.a, weight, probabilities)
+        return cls(candidate.view, candidate.k, candidate.answer.a, weight, probabilities)
 
     def spreading(self, X: Points) -> Callable[[Points], Array]:
         """What gives rows that need not be in the table X their class probabilities, both in the coordinates of the

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
-from pglearn.basis import bases_for, tied_levels
+from pglearn.basis import bases_for
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import announce_neighbours
 from pglearn.errors import InputError, ModelFileError
@@ -396,19 +396,11 @@ class PGLearnClassifier(TableClassifier):
         views = [basis.of_table(X, rows) for basis in bases]
         searched = problem if rows is None else problem.among(rows)
         searched = replace(searched, X=views[0], others=tuple(views[1:]))
-        # The best of many is what it is by its loss alone; an ensemble would rather have members that do not over-fit.
-        labels_to_fit = len(searched.scored_codes) if self.selection == "ensemble" else None
-        weighs_columns = any(basis.axes is None for basis in bases)
-        could_fit_any = labels_to_fit is not None and weighs_columns and X.shape[1] >= labels_to_fit
-        tied = tied_levels(X, seed) if could_fit_any else None
-        spaces = tuple(
-            Space(view.shape[1], mean_distance(view, seed), tied if basis.axes is None else None)
-            for view, basis in zip(views, bases, strict=True)
-        )
+        spaces = tuple(Space(view.shape[1], mean_distance(view, seed)) for view in views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
-        descent = Descent(yardstick, labels=labels_to_fit, tied=tuple(space.tied for space in spaces))
+        descent = Descent(yardstick)
         on_workers = self.executor is not None or self.asynchronous
         name = "cpu" if self.engine == "auto" and on_workers else self.engine
         engine = chosen_engine(

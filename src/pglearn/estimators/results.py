@@ -17,7 +17,7 @@ def search_results(
     return {
         "candidate": np.array([c.id for c in candidates]),
         "k": np.array([c.k for c in candidates]),
-        "basis": np.array([bases[c.basis] for c in candidates]),
+        "basis": np.array([bases[c.view] for c in candidates]),
         "born": np.array([c.born for c in candidates]),
         "died": np.array([budget if c.died is None else c.died for c in candidates]),
         "steps": np.array([c.steps for c in candidates]),
