@@ -8,9 +8,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pglearn.errors import InputError, PGLearnError
 from pglearn.terminal import printable
@@ -213,16 +214,20 @@ def _resume(options: argparse.Namespace) -> int:
     command = Command.read(options.output)
     if command.table is None and options.table is not None:
         raise InputError(f"{options.output} is of pglearn demo, which brings its own table: leave out --table.")
-    changes = {name: getattr(options, name) for name in ("max_time", "n_jobs", "executor")}
-    _run(command.with_changes(options.table, **changes), options)
+    table = command.table if options.table is None else str(options.table)
+    _run(replace(command, table=table, options=command.options | _given(options)), options)
     return 0
 
 
 def _command(options: argparse.Namespace, table: Path | None, target: str | None) -> Command:
     from pglearn.command_file import Command
 
-    given = {name: getattr(options, name) for name in SEARCH_OPTIONS if getattr(options, name) is not None}
-    return Command(None if table is None else str(table.resolve()), target, given)
+    return Command(None if table is None else str(table.resolve()), target, _given(options))
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the search that were given."""
+    return {name: value for name in SEARCH_OPTIONS if (value := getattr(options, name, None)) is not None}
 
 
 def _run(command: Command, options: argparse.Namespace) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pglearn.errors import CheckpointError
 from pglearn.files import whole_file
 
-FORMAT = 1
 NAME = "command.json"
 FOLDER = "checkpoint"  # within the output folder
 
@@ -23,18 +22,16 @@ class Command:
     target: str | None
     options: dict[str, Any]
 
-    def with_changes(self, table: Path | None, **options: Any) -> Command:
-        """The same, with what is not None in place of what was given."""
-        given = {name: value for name, value in options.items() if value is not None}
-        path = self.table if table is None else str(table)
-        return replace(self, table=path, options={**self.options, **given})
-
     def write(self, output: Path) -> None:
+        from pglearn import __version__
+
         with whole_file(output / FOLDER / NAME) as file:
-            file.write(json.dumps({"pglearn_command": FORMAT, **asdict(self)}, indent=1).encode())
+            file.write(json.dumps({"pglearn": __version__, **asdict(self)}, indent=1).encode())
 
     @classmethod
     def read(cls, output: Path) -> Command:
+        from pglearn import __version__
+
         path = output / FOLDER / NAME
         if not path.is_file():
             if (output / "model.npz").is_file():
@@ -42,18 +39,14 @@ class Command:
             raise CheckpointError(f"There is no search to resume in {output}: begin one with pglearn fit -o {output}.")
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-            known = stored.pop("pglearn_command")
-            command = cls(**stored)
+            version = stored.pop("pglearn")
+            if version == __version__:
+                return cls(**stored)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{path} is not the command of a search: give the pglearn fit command again, which goes on too."
             ) from error
-        if known != FORMAT:
-            raise CheckpointError(
-                f"{path} was written by another version of pglearn (format {known}, this one reads {FORMAT}): "
-                "resume with that version."
-            )
-        return command
+        raise CheckpointError(f"{path} was written by pglearn {version}, and this is {__version__}: resume with that.")
 
 
 def remove(output: Path) -> None:

@@ -6,7 +6,6 @@ paper used, and says where it comes from where it is missing.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pglearn.errors import InputError
-from pglearn.files import UNREADABLE, read_arrays
+from pglearn.files import UNREADABLE, digest, read_arrays
 from pglearn.parameters import choice
 from pglearn.problem import UNLABELLED, Array
 
@@ -153,9 +152,9 @@ def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> B
         raise InputError(f"There is no {path}. {_where_from(name)}")
     arrays = _arrays(path)
     _check_sizes(path, arrays, published)
-    if checksum(arrays) != published.sha256:
+    if digest(arrays) != published.sha256:
         raise InputError(
-            f"{path} has the right sizes but not the published content (its checksum is {checksum(arrays)}, not "
+            f"{path} has the right sizes but not the published content (its checksum is {digest(arrays)}, not "
             f"{published.sha256}): results on it could not be compared with the paper's. {_where_from(name)}"
         )
     splits = {percent: (arrays[f"train_{percent}"], arrays[f"valid_{percent}"]) for percent in PERCENTS}
@@ -163,16 +162,6 @@ def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> B
     for array in (data.X, data.y, *(part for pair in splits.values() for part in pair)):
         array.setflags(write=False)  # many fits share them, and one that scales in place would change all later ones
     return data
-
-
-def checksum(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of the arrays, name by name: the same however the file was compressed."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def _arrays(path: Path) -> dict[str, Array]:

@@ -1,15 +1,17 @@
-"""Files appear complete or not at all, and only where asked."""
+"""Files appear complete or not at all, and only where asked; and what they hold: arrays, their digest, plain JSON."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -36,6 +38,30 @@ def read_arrays(path: Path) -> dict[str, Array]:
     # numpy leaves a file open that it cannot read
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
+
+
+def digest(arrays: Mapping[str, Array]) -> str:
+    """SHA-256 of the arrays with their names, types and shapes: the same however a file was compressed."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        array = array.astype(str) if array.dtype == object else array
+        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        total.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else b"")
+    return total.hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it, the same for 5 and np.int64(5), (1, 2) and [1, 2]. It has no infinity, which is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
 @contextmanager

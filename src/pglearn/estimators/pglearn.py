@@ -29,6 +29,7 @@ from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
+from pglearn.files import plain
 from pglearn.graph import Edges, k_nearest, mean_distance
 from pglearn.graph.approximate import k_near, sampled_recall, warn_of_recall
 from pglearn.graph.neighbours import scaled_points
@@ -39,7 +40,7 @@ from pglearn.problem import Array, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space
-from pglearn.search.checkpoint import NOWHERE, Checkpoint, Identity, opened
+from pglearn.search.checkpoint import Checkpoint, Identity, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
@@ -147,9 +148,6 @@ class PGLearnClassifier(TableClassifier):
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
         the answer depends on is refused, another device too; needs a whole number as `random_state`. (Of the torch
         engine, `device_memory` says how many candidates are computed together, and so may change last bits.)
-    asynchronous : bool, default=False
-        Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
-        workers are much slower than others; the answer then depends on who was first (docs/failures.md).
 
     Attributes
     ----------
@@ -242,7 +240,6 @@ class PGLearnClassifier(TableClassifier):
         verbose: int = 0,
         max_time: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        asynchronous: bool = False,
     ) -> None:
         self.budget = budget
         self.unit_steps = unit_steps
@@ -267,7 +264,6 @@ class PGLearnClassifier(TableClassifier):
         self.verbose = verbose
         self.max_time = max_time
         self.checkpoint = checkpoint
-        self.asynchronous = asynchronous
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -304,7 +300,6 @@ class PGLearnClassifier(TableClassifier):
         second Ctrl-C stops as usual.
         """
         table, search, task, workers = self._prepared(X, y)
-        search = replace(search, asynchronous=self._is_asynchronous(task))
         self._announce(table, task.engine)
         with (
             first_interrupt() as interrupt,
@@ -401,8 +396,7 @@ class PGLearnClassifier(TableClassifier):
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
         descent = Descent(yardstick)
-        on_workers = self.executor is not None or self.asynchronous
-        name = "cpu" if self.engine == "auto" and on_workers else self.engine
+        name = "cpu" if self.engine == "auto" and self.executor is not None else self.engine
         engine = chosen_engine(
             name, loss, propagation, searched, search.evaluations, self.device_memory, neighbors=self.neighbors
         )
@@ -421,18 +415,9 @@ class PGLearnClassifier(TableClassifier):
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
-    def _is_asynchronous(self, task: Task) -> bool:
-        parameters.check_flag("asynchronous", self.asynchronous)
-        if self.asynchronous and task.engine.together is None:
-            raise InputError(
-                f"asynchronous=True is for workers that run a candidate each, and {task.engine.name} runs all at once: "
-                "leave it out, or use engine='cpu'."
-            )
-        return bool(self.asynchronous)
-
     def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint]:
         if self.checkpoint is None:
-            return nullcontext(NOWHERE)
+            return nullcontext(Checkpoint())
         from pglearn import __version__
 
         parameters.check_folder("checkpoint", self.checkpoint)
@@ -476,7 +461,7 @@ class PGLearnClassifier(TableClassifier):
     def to_arrays(self) -> dict[str, Array]:
         """All that prediction needs, without Python objects."""
         check_is_fitted(self)
-        plain = {name: _plain(value) for name, value in self.get_params().items() if _is_plain(value)}
+        plain = {name: plain(value) for name, value in self.get_params().items() if _is_plain(value)}
         plain["checkpoint"] = None  # that of the search, not of the model
         prior = checked_prior(self.class_prior, self.classes_)
         plain["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
@@ -510,12 +495,6 @@ class PGLearnClassifier(TableClassifier):
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic, np.ndarray))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def _progress(verbose: int) -> Any:

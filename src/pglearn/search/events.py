@@ -1,45 +1,12 @@
 """What happens during a search, as one stream of plain records that any number of listeners read.
 
 Every record has `event`, `time` (seconds since the epoch), `number` (0, 1, 2, … in a search, over all processes that
-had a part in it) and the fields below. docs/events.md explains them, and what becomes of them when a search is resumed.
-
-| event                | fields                                                                   |
-|----------------------|--------------------------------------------------------------------------|
-| search_started       | version, engine, neighbors, points, features, classes, labelled, scored, |
-|                      | searched, budget, rounds, milestones, asynchronous, candidates,          |
-|                      | configurations                                                           |
-| search_resumed       | the same, and round, back (ids), units, seconds, best, loss, accuracy    |
-| round_started        | round, until (units), candidates (ids)                                   |
-| candidate_advanced   | candidate, round, k, view, born, steps, loss, accuracy, converged,      |
-|                      | failure, recall, history, seconds, a                                     |
-| candidate_eliminated | candidate, at (units)                                                    |
-| candidate_drawn      | candidate, k, view, born                                                |
-| worker_lost          | candidates (ids), reason                                                 |
-| round_ended          | round, best, loss, accuracy                                              |
-| checkpoint_written   | round, back (ids)                                                        |
-| checkpoint_failed    | round, reason                                                            |
-| search_ended         | reason (finished, interrupted or out of time), best, loss, accuracy      |
-| answer_started       | members (ids), neighbors, total (of graphs and solves, at most)          |
-| member_graph_built   | candidate, recall, edges                                                 |
-| member_solved        |                                                                          |
-| answer_ended         |                                                                          |
-
-After `search_ended` come those of a table that was searched on a sample of its rows, and is now labelled as a whole.
-
-The search of a baseline (`pglearn.baselines`) has no rounds. Its `search_started` has `method` in place of engine,
-neighbors, rounds, candidates and configurations, and `trial_ended` (candidate, step, k, loss, accuracy, spent) ends
-every trial.
-
-`view` is the position of the candidate's view among those of the search. `history` lists [step, loss, accuracy] since
-the candidate's last record, and `seconds` is the time of its worker that went into them; `a`, an array, holds the
-weights of the best point it has seen, in its view. Arrays are for listeners: the log leaves them out. A candidate that
-time did not suffice to look at has no record in that round.
+had a part in it) and the fields that docs/events.md lists.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -50,7 +17,7 @@ from typing import Any, Self, TextIO, TypeAlias
 import numpy as np
 
 from pglearn.errors import InputError
-from pglearn.files import whole_file
+from pglearn.files import plain, whole_file
 
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
@@ -134,20 +101,6 @@ def read_events(path: Path) -> list[Event]:
 
 
 def _line(event: Event) -> str:
-    return json.dumps(_plain(_without_arrays(event)), allow_nan=False) + "\n"
-
-
-def _without_arrays(event: Event) -> Event:
-    """d numbers per candidate and round would outgrow everything else that is logged."""
-    return {name: value for name, value in event.items() if not isinstance(value, np.ndarray)}
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: a loss that is not a number is null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    """Without arrays: d numbers per candidate and round would outgrow everything else that is logged."""
+    numbers = {name: value for name, value in event.items() if not isinstance(value, np.ndarray)}
+    return json.dumps(plain(numbers), allow_nan=False) + "\n"

@@ -1,7 +1,7 @@
 """How a task finds the problem: X is large and must not travel with every task.
 
 A handle is small. Threads get the object itself; workers in other processes open the file that it names, once and
-read-only.
+read-only; those of a cluster find what its engine has sent them (`clusters.broadcast`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,48 +27,42 @@ from pglearn.sparse import parts_of, table_of
 LABELS = ("labelled", "codes", "fold", "scored")
 
 
-class Handle(Protocol):
-    """The problem as seen from a worker."""
+class Handle:
+    """The problem as seen from a worker, and whether the search was stopped."""
 
-    def problem(self) -> Problem: ...
-
-    def stopped(self) -> bool: ...
-
-    def stop(self) -> None:
-        """Ask the workers to return after the step they are in."""
-        ...
-
-    def undisturbed(self) -> AbstractContextManager[object]:
-        """In which a task runs."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class InMemory:
-    """For the same process."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    def __init__(self) -> None:
         self._stop = threading.Event()
 
     def problem(self) -> Problem:
-        return self._problem
+        raise NotImplementedError
 
     def stopped(self) -> bool:
         return self._stop.is_set()
 
     def stop(self) -> None:
+        """Ask the workers to return after the step they are in."""
         self._stop.set()
 
     def undisturbed(self) -> AbstractContextManager[object]:
+        """In which a task runs."""
         return nullcontext()
 
     def close(self) -> None:
         pass
 
 
-class OnDisk:
+class InMemory(Handle):
+    """For the same process."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        self._problem = problem
+
+    def problem(self) -> Problem:
+        return self._problem
+
+
+class OnDisk(Handle):
     """For other processes of this machine: points and labels as files in a temporary folder."""
 
     def __init__(self, problem: Problem) -> None:
@@ -78,11 +72,9 @@ class OnDisk:
         self._tables = [list(parts) for parts in tables]
         self._folder = tempfile.mkdtemp(prefix="pglearn-")
         try:
-            for parts in tables:
+            for parts in (*tables, {name: getattr(problem, name) for name in LABELS}):
                 for name, part in parts.items():
                     np.save(self._file(f"{name}.npy"), part)
-            for name in LABELS:
-                np.save(self._file(f"{name}.npy"), getattr(problem, name))
             Path(self._file("running")).touch()
         except BaseException:
             self.close()
@@ -115,13 +107,10 @@ class OnDisk:
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
         """Ctrl-C reaches every process of the terminal; the search itself tells its workers when to stop."""
-        in_main = threading.current_thread() is threading.main_thread()
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
         try:
-            yield
+            with without_interrupts():
+                yield
         finally:
-            if in_main:
-                signal.signal(signal.SIGINT, usual)
             if self._orphaned:
                 self.close()  # the parent cannot any more
 
@@ -150,3 +139,17 @@ class _Opened:
 
 
 _opened = _Opened()
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Ctrl-C is ignored within, by the main thread and by processes that it starts meanwhile, for good."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -4,65 +4,44 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
 
-class _OneThread:
-    """The limit of this process, lifted by the last who needs it: a task that ends must not lift that of another.
-
-    BLAS has one limit for the process, OpenMP one for each thread that calls it.
-    """
+class _Limit:
+    """That of BLAS, which is one for the process. The last who needs it lifts it: a task that ends must not lift that
+    of another."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._needed_by = 0
-        self._limit = ExitStack()
-        self._this_thread = threading.local()
+        self._limited = ExitStack()
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         with self._lock:
             if self._needed_by == 0:
-                self._limit.enter_context(_threadpools().limit(limits=1))
+                self._limited.enter_context(_libraries().limit(limits=1))
             self._needed_by += 1
-        try:
-            if getattr(self._this_thread, "is_limited", False):
-                yield
-            else:
-                with _openmp().limit(limits=1):
-                    yield
-        finally:
-            with self._lock:
-                self._needed_by -= 1
-                if self._needed_by == 0:
-                    self._limit.close()
 
-    def for_good(self) -> None:
-        _openmp().limit(limits=1)
-        self._this_thread.is_limited = True
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._needed_by -= 1
+            if self._needed_by == 0:
+                self._limited.close()
 
 
-@cache
-def _threadpools() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds
+_limit = _Limit()
 
 
-@cache
-def _openmp() -> ThreadpoolController:
-    return _threadpools().select(user_api="openmp")
-
-
-_limit_of_process = _OneThread()
-
-
-def one_thread() -> AbstractContextManager[None]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """One BLAS and OpenMP thread for this thread within, and one BLAS thread for all others."""
-    return _limit_of_process()
+    with _limit, _libraries().select(user_api="openmp").limit(limits=1):  # OpenMP has a limit for every thread
+        yield
 
 
-def one_thread_for_good() -> None:
-    """Limit OpenMP in this thread, which is ours, until it ends. To do so for every task takes longer than some."""
-    _limit_of_process.for_good()
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds

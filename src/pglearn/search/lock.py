@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import ClassVar, Self
 
 from pglearn.errors import CheckpointError, OutputError
 
@@ -24,58 +23,28 @@ else:
     import fcntl
 
     def _take(file: FileIO) -> None:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.register_at_fork(after_in_child=file.close)  # else a fork would hold the lock when its parent has died
 
 
-class Lock:
-    """Held from `with` to its end; whoever comes meanwhile is told which process has it.
-
-    The lock is on an open file, so that no stale one is left behind, however the process ends. POSIX gives it to the
-    process as a whole: children do not inherit it, and a second search in the same process must be refused by us.
-    """
-
-    _held: ClassVar[set[Path]] = set()
-    _holding = threading.Lock()
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.resolve()
-
-    def __enter__(self) -> Self:
-        with self._holding:
-            if self._path in self._held:  # and do not open it: to close a file gives up the lock on it
-                raise self._refusal(os.getpid())
-            self._held.add(self._path)  # before it is opened: POSIX would give the lock to another thread, too
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Whoever comes meanwhile, this process too, is told who has it. The lock is on an open file, so that no stale one
+    is left behind, however the process ends."""
+    try:
+        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({error.strerror}): choose another folder.") from error
+    with file:
         try:
-            self._open()
-        except BaseException:
-            self._held.discard(self._path)
-            raise
-        self._sign()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._held.discard(self._path)  # last: the lock of a thread that comes in between would be given up
-
-    def _open(self) -> None:
-        try:
-            self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
+            _take(file)
         except OSError as error:
-            raise OutputError(f"{self._path} cannot be written ({error.strerror}): choose another folder.") from error
-        try:
-            _take(self._file)
-        except OSError as error:
-            owner = self._file.read(20).decode(errors="replace").strip()
-            self._file.close()
-            raise self._refusal(owner) from error
-
-    def _sign(self) -> None:
+            owner = (file.read(20) or b"").decode(errors="replace").strip()
+            raise CheckpointError(
+                f"{path.parent} is in use by {f'process {owner}' if owner else 'another process'}: wait until its "
+                "search has ended, or give another folder."
+            ) from error
         with suppress(OSError):  # a full disk: the lock holds, only its owner is not named
-            self._file.truncate(0)
-            self._file.write(str(os.getpid()).encode())
-
-    def _refusal(self, owner: int | str) -> CheckpointError:
-        who = f"process {owner}" if owner else "another process"
-        return CheckpointError(
-            f"{self._path.parent} is in use by {who}: wait until its search has ended, or give another folder."
-        )
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
+        yield

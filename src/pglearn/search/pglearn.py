@@ -16,11 +16,9 @@ from typing import TypeAlias
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws
-from pglearn.search.checkpoint import NOWHERE, Checkpoint
-from pglearn.search.dealing import Work
+from pglearn.search.checkpoint import Checkpoint
 from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.gradient import Stint
-from pglearn.search.ladder import Ladder
 from pglearn.search.pool import Pool
 from pglearn.search.ranking import ranked, standing
 from pglearn.search.schedule import Schedule
@@ -63,8 +61,7 @@ class Search:
     """A schedule with its clock: units of `unit_steps` steps, or of `unit_seconds` seconds if given.
 
     With seconds, each of the T places is over its B units by at most one step at the end of the search. Where a unit is
-    shorter than a step, some draws are so never looked at: those before them have used up their time. (Without
-    barriers a new draw takes nobody's place, and each may be over by a step.)
+    shorter than a step, some draws are so never looked at: those before them have used up their time.
     """
 
     schedule: Schedule
@@ -72,8 +69,6 @@ class Search:
     unit_steps: int = 2
     unit_seconds: float | None = None
     max_time: float | None = None
-    asynchronous: bool = False
-    """Whether candidates go on as results come in, without waiting for the end of a round (`pglearn.search.ladder`)."""
 
     @property
     def evaluations(self) -> int:
@@ -84,11 +79,12 @@ class Search:
         self,
         pool: Pool,
         listeners: Iterable[Listener] = (),
-        checkpoint: Checkpoint = NOWHERE,
+        checkpoint: Checkpoint | None = None,
         **about: object,
     ) -> SearchResult:
         """Algorithm 2, from where the checkpoint has it. `about` is passed on to listeners with the first event."""
-        state = checkpoint.found or State.at_the_start(self.draws, self.schedule.population, self.asynchronous)
+        checkpoint = checkpoint or Checkpoint()
+        state = checkpoint.found or State.at_the_start(self.draws, self.schedule.population)
         begun = time.time() - state.seconds
         emit = Stream(listeners, state.events)
         self._announce(state, checkpoint.found is not None, emit, about)
@@ -101,8 +97,7 @@ class Search:
         pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
         if checkpoint.found is None:
             keep(state, True)
-        run = self._as_they_come if self.asynchronous else self._in_rounds
-        state, reason = run(state, self._stints(begun), pool, emit, keep)
+        state, reason = self._rounds(state, self._stints(begun), pool, emit, keep)
         deadline = begun + (self.max_time or float("inf"))
         result = SearchResult(state.candidates, reason or "finished", deadline=deadline)
         if not result.found:
@@ -116,7 +111,7 @@ class Search:
         emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
         return replace(result, events=emit.told)
 
-    def _in_rounds(
+    def _rounds(
         self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
     ) -> tuple[State, str | None]:
         """All rounds from `state` on, one after another, and why they ended early, if they did."""
@@ -137,56 +132,6 @@ class Search:
             keep(state, True)
         return state, None
 
-    def _as_they_come(
-        self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
-    ) -> tuple[State, str | None]:
-        """The same without barriers: a worker that is free takes what the ladder has for it."""
-        ladder = Ladder(self.schedule, self.draws, state.candidates, list(state.rungs))
-        milestones = self.schedule.milestones
-        under_way: dict[int, int] = {}  # the round that a candidate runs
-        parts: dict[int, Candidate] = {}  # and where it stands in it
-        rounds, whole = state.round, True
-
-        def so_far() -> State:
-            candidates = [parts.get(candidate.id, candidate) for candidate in ladder.candidates]
-            return State(candidates, rounds, rungs=tuple(ladder.rungs))
-
-        def work() -> Work | None:
-            nonlocal rounds
-            drawn = len(ladder.candidates)
-            if self._why_stop(pool, stints[0]) or (upcoming := ladder.next()) is None:
-                return None
-            candidate, round = upcoming
-            if round == rounds:
-                emit("round_started", round=round, until=milestones[round], candidates=[])
-                rounds += 1
-            if candidate.id == drawn:
-                _tell_of_draw(candidate, emit)
-            under_way[candidate.id] = round
-            return [candidate], stints[round]
-
-        def on_part(group: list[Candidate]) -> None:
-            parts.update((candidate.id, candidate) for candidate in group)
-            if whole:
-                keep(so_far(), False)
-
-        for candidate in pool.stream(work, on_part):
-            round = under_way.pop(candidate.id)
-            parts.pop(candidate.id, None)
-            whole = whole and self._is_over(candidate, stints[round], pool)
-            candidate = _told(candidate, round, emit)
-            if not whole:
-                ladder.candidates[candidate.id] = candidate
-                continue
-            for eliminated in ladder.back(candidate, round):
-                emit("candidate_eliminated", candidate=eliminated.id, at=eliminated.died)
-            if ladder.is_full(round):
-                best = ranked(ladder.on(round))[0]
-                emit("round_ended", round=round, best=best.id, loss=best.loss, accuracy=best.accuracy)
-            keep(so_far(), ladder.is_full(round))
-        state = self._looked_at(State(ladder.candidates, rounds, rungs=tuple(ladder.rungs)), pool, emit)
-        return state, None if ladder.is_full(len(milestones) - 1) else self._why_stop(pool, stints[0])
-
     def _announce(self, state: State, resumed: bool, emit: Stream, about: Mapping[str, object]) -> None:
         schedule = self.schedule
         fields = {
@@ -195,7 +140,6 @@ class Search:
             "budget": schedule.budget,
             "rounds": len(schedule.milestones),
             "milestones": schedule.milestones,
-            "asynchronous": self.asynchronous,
             "candidates": schedule.population,
             "configurations": schedule.configurations,
         }
@@ -228,7 +172,7 @@ class Search:
             if whole:
                 keep(state, False)
 
-        for candidate in pool.run(state.waiting, stint, on_part) if state.waiting else ():
+        for candidate in pool.run(state.waiting, stint, on_part):
             whole = whole and self._is_over(candidate, stint, pool)
             state = state.with_back(_told(candidate, state.round, emit))
             if whole:
@@ -242,7 +186,7 @@ class Search:
             return state
         first = state.alive[0]
         seen = pool.look_at(first)
-        return state.with_back(_told(seen, max(state.round - 1, 0) if state.rungs else state.round, emit))
+        return state.with_back(_told(seen, state.round, emit))
 
     def _is_over(self, candidate: Candidate, stint: Stint, pool: Pool) -> bool:
         """Whether a candidate has run to the end of its stint."""
@@ -263,7 +207,7 @@ class Search:
         new = [self.draws.candidate(drawn + i, born=milestone, view=replaced.view) for i, replaced in enumerate(others)]
         for candidate, replaced in zip(new, others, strict=True):
             candidate.overrun = replaced.overrun
-            _tell_of_draw(candidate, emit)
+            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, view=candidate.view)
         return replace(state, candidates=candidates + new)
 
     def _stints(self, begun: float) -> list[Stint]:
@@ -283,10 +227,6 @@ class Search:
         if stint.deadline is not None and time.time() >= stint.deadline:
             return "out of time"
         return None
-
-
-def _tell_of_draw(candidate: Candidate, emit: Stream) -> None:
-    emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, view=candidate.view)
 
 
 def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:

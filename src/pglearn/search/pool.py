@@ -8,31 +8,33 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from dataclasses import dataclass, replace
-from queue import Empty
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Future, wait
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
+from itertools import chain
+from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pglearn.engine import Engine
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
-from pglearn.search.dealing import TRIES, Dealing, Losses, OnPart, Outcome, Work
 from pglearn.search.gradient import Descent, Stint, advance
-from pglearn.search.handle import Handle, InMemory
+from pglearn.search.handle import Handle, InMemory, without_interrupts
 from pglearn.search.limits import one_thread
-from pglearn.search.workers import Here, Workers, starting
+from pglearn.search.workers import Lost, Workers, out_of_tries
 from pglearn.threads import at_most
 
-WORKER_DIED = "its worker died again and again, most likely for lack of memory"
+TRIES = 3  # of a task that is lost each time
 PART = 8  # steps that a worker takes before it is dealt again
-LOOK_SECONDS = 1.0  # between two looks at whether to wait on
-GRACE_SECONDS = 5.0  # that workers have after a stop, beyond what a step takes
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
+LOOK_SECONDS = 1.0  # between two looks at whether to wait on
+GRACE_SECONDS = 5.0  # that workers have after a stop, beyond two steps
 
-OnLoss: TypeAlias = Callable[[list[int], str], None]
+Group: TypeAlias = list[Candidate]
+Outcome: TypeAlias = Future[Group]
+OnPart: TypeAlias = Callable[[Group], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +45,13 @@ class Task:
     descent: Descent
 
 
-def run_task(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
+def run_task(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Group:
     """A stint of some candidates, side by side, in whatever worker this is: one of several, with a thread each."""
     with at_most(1):
         return run_here(task, handle, candidates, stint)
 
 
-def run_here(task: Task, handle: Handle, candidates: list[Candidate], stint: Stint) -> list[Candidate]:
+def run_here(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Group:
     """The same where nothing else runs meanwhile: compiled loops may use all cores."""
     candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the round began
     with handle.undisturbed(), one_thread():
@@ -57,179 +59,164 @@ def run_here(task: Task, handle: Handle, candidates: list[Candidate], stint: Sti
 
 
 class Pool:
-    """Runs candidates on an executor, or in this process where there is none."""
+    """Runs candidates on an executor."""
 
     def __init__(self, problem: Problem, task: Task, workers: Workers) -> None:
+        self.task = task
+        self.workers = workers
         self._problem = problem
-        self._task = task
-        self._workers = workers
         self._cleanup = ExitStack()
-        self._anybody_came_back = False
-        self._guilty = 0
-        self._step_seconds = 0.0  # the longest that was heard of
-        self._begun = time.monotonic()
-        self.on_loss: OnLoss = lambda candidates, reason: None
+        self.on_loss: Callable[[list[int], str], None] = lambda candidates, reason: None
         """Told who was under way on workers that died, and what is known of why."""
 
     def __enter__(self) -> Pool:
-        self._cleanup.callback(self._workers.close)
-        try:
-            self._handle = self._workers.handle(self._problem)
-        except BaseException:
-            self._cleanup.close()
-            raise
-        self._cleanup.callback(self._handle.close)
-        self._cleanup.callback(self._handle.stop)  # tasks still running after an error return soon
-        self._cleanup.enter_context(one_thread())
+        with ExitStack() as cleanup:
+            cleanup.callback(self.workers.close)
+            self.handle = self.workers.handle(self._problem)
+            cleanup.callback(self.handle.close)
+            cleanup.callback(self.handle.stop)  # tasks still running after an error return soon
+            cleanup.enter_context(one_thread())
+            self._cleanup = cleanup.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._cleanup.close()
 
     def stop(self) -> None:
-        self._handle.stop()
+        self.handle.stop()
 
     @property
     def stopped(self) -> bool:
-        return self._handle.stopped()
+        return self.handle.stopped()
 
     def look_at(self, candidate: Candidate) -> Candidate:
         """Evaluate one candidate here and now, stopped or not."""
-        (candidate,) = run_here(self._task, InMemory(self._problem), [candidate], Stint(steps=0))
+        (candidate,) = run_here(self.task, InMemory(self._problem), [candidate], Stint(steps=0))
         return candidate
 
     def run(self, candidates: Sequence[Candidate], stint: Stint, on_part: OnPart | None = None) -> Iterator[Candidate]:
         """The candidates after their stint, as they come in.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
-        round together. Where a stint is cut makes no difference to where it leads.
+        round together. Where a stint is cut makes no difference to where it leads. `on_part` is told where candidates
+        stand after each part. After a stop or the deadline those that did not run come in as they stand.
         """
-        order = list(candidates) if isinstance(self._workers, Here) else longest_first(candidates)
-        waiting = deque((group, stint) for group in self._groups(order))
-        return self.stream(lambda: waiting.popleft() if waiting else None, on_part, at_once=len(waiting))
+        order = candidates if self.workers.one_by_one else longest_first(candidates)
+        size = self.task.engine.together or max(len(order), 1)
+        groups = [list(order[start : start + size]) for start in range(0, len(order), size)]
+        return _Round(self, groups, stint, on_part).results()
 
-    def stream(
-        self, work: Callable[[], Work | None], on_part: OnPart | None = None, at_once: int | None = None
-    ) -> Iterator[Candidate]:
-        """Candidates as they come in, workers that are free being given what `work` names next.
 
-        Where it names nothing, the others are waited for and it is asked again; it is over when nothing is under way.
-        What was under way on workers that died is given to others; if they die too, to one after another, and whoever
-        kills a worker that has nothing else to do comes in with that as its failure. Stints are run in parts, after
-        each of which `on_part` is told where its candidates stand, unless they are yielded.
-        """
-        dealing = Dealing(work, self._is_up, on_part)
-        executor = None
-        while True:
-            if dealing.is_over:
-                yield from dealing.left()
-                if not dealing.is_under_way:
-                    return
+class _Round:
+    """The groups of a round: those that wait for a worker and those that are under way."""
+
+    def __init__(self, pool: Pool, groups: Iterable[Group], stint: Stint, on_part: OnPart | None) -> None:
+        self._pool = pool
+        self._stint = stint
+        self._on_part = on_part or (lambda group: None)
+        self._waiting = deque(groups)
+        self._under_way: dict[Outcome, Group] = {}
+        self._done: SimpleQueue[Outcome] = SimpleQueue()  # as they come; to look at all each time takes time
+        self._losses: Counter[int] = Counter()  # in a row, by the first candidate of the group
+        self._longest_step = 0.0
+        self._begun = time.monotonic()
+        self._over_since: float | None = None
+
+    def results(self) -> Iterator[Candidate]:
+        while self._waiting or self._under_way:
+            if not self._is_over():
+                self._send()
             else:
-                executor = self._workers.executor()
-            if executor is None:
-                yield from self._run_here(dealing, in_parts=on_part is not None)
-                return
-            losses = self._send(executor, dealing, at_once or self._workers.at_once)
-            if not dealing.is_under_way and losses.executor is None:
-                return
-            for outcome in self._outcomes(executor, dealing, losses):
-                if outcome is None:
-                    yield from dealing.given_up()
+                yield from chain(*self._waiting)
+                self._waiting.clear()
+                if self._gives_up():
+                    yield from chain(*self._under_way.values())
                     return
-                yield from self._came_in(outcome, dealing, losses)
-            yield from self._after(losses)
+            if self._under_way:
+                with suppress(Empty):
+                    yield from self._came_in(self._done.get(timeout=LOOK_SECONDS))
 
-    def _run_here(self, dealing: Dealing, in_parts: bool) -> Iterator[Candidate]:
-        """All of it, in this process."""
-        for work in dealing.due(at_once=1):
-            group, stint = work
-            part = _part(group, stint) if in_parts else stint
-            yield from dealing.ran(work, run_here(self._task, self._handle, group, part))
+    def _is_over(self) -> bool:
+        deadline = self._stint.deadline
+        return self._pool.stopped or (deadline is not None and time.time() >= deadline)
 
-    def _send(self, executor: Executor, dealing: Dealing, at_once: int) -> Losses:
-        """Give workers that are free what is due, and say whether the executor was found dead by that."""
-        for work in dealing.due(at_once):
-            group, stint = work
+    def _send(self) -> None:
+        """Give workers what waits; those of this process one group at a time."""
+        workers = self._pool.workers
+        run, sending = (run_here, nullcontext) if workers.one_by_one else (run_task, without_interrupts)
+        while self._waiting and not (workers.one_by_one and self._under_way):
+            executor = workers.executor()
+            group = self._waiting.popleft()
+            part = self._stint.part(group, PART, PART_SECONDS)
             try:
-                with self._sending(executor):
-                    outcome = executor.submit(run_task, self._task, self._handle, group, _part(group, stint))
-                dealing.sent(work, outcome)
+                with sending():  # which may start processes
+                    outcome = executor.submit(run, self._pool.task, self._pool.handle, group, part)
             except RuntimeError as error:  # broken, or shut down
-                dealing.not_sent(work)
-                return Losses(executor=error)
-        return Losses()
-
-    @staticmethod
-    def _sending(executor: Executor) -> AbstractContextManager[None]:
-        """In which a task is sent, and an executor of processes may start one."""
-        if isinstance(executor, ThreadPoolExecutor):
-            return nullcontext()
-        return starting()  # to set Ctrl-C aside takes as long as to send a task to a thread
-
-    def _outcomes(self, executor: Executor, dealing: Dealing, losses: Losses) -> Iterator[Outcome | None]:
-        """The next, those that are done by then, and all of an executor that died; None if they are to be given up."""
-        while dealing.is_under_way:
-            yield self._next(executor, dealing)
-            if losses.executor is None and not dealing.more_is_done:
+                self._lost(group, error)
                 return
+            self._under_way[outcome] = group
+            outcome.add_done_callback(self._done.put)
 
-    def _next(self, executor: Executor, dealing: Dealing) -> Outcome | None:
-        """The next that is done. None after a stop or the deadline, if it takes much longer than a step: then those
-        that are under way wait for workers that do not come, or are with some that are gone."""
-        # Threads cannot get lost, and are waited for at the end of the search anyway.
-        timeout = None if type(executor) is ThreadPoolExecutor else LOOK_SECONDS
-        since, patience = None, 0.0
-        while True:
-            with suppress(Empty):
-                return dealing.next_done(timeout)
-            if not dealing.time_is_up:
-                continue
-            now = time.monotonic()
-            if since is None:
-                since, patience = now, GRACE_SECONDS + 2 * (self._step_seconds or now - self._begun)
-            if now - since > patience:
-                return None
-
-    def _came_in(self, outcome: Outcome, dealing: Dealing, losses: Losses) -> list[Candidate]:
-        """The candidates of an outcome that have come to the end of their stint."""
-        work = dealing.taken(outcome)
+    def _came_in(self, outcome: Outcome) -> Group:
+        """The candidates of an outcome if they have come to the end of their stint; else they go on, or run again."""
+        before = self._under_way.pop(outcome, None)
+        if before is None:  # lost with others
+            return []
         try:
             group = outcome.result()
+        except CancelledError:
+            return before
         except BrokenExecutor as error:
-            return dealing.lost(work, error, losses)
-        self._step_seconds = max([self._step_seconds, *map(step_seconds, group)])
-        self._anybody_came_back = True
-        return dealing.ran(work, group)
+            self._lost(before, error)
+            return []
+        self._losses[before[0].id] = 0
+        self._longest_step = max([self._longest_step, *map(step_seconds, group)])
+        if self._is_over():
+            return group
+        self._on_part(group)
+        if all(self._stint.is_over(candidate) for candidate in group):
+            return group
+        if self._stint.deadline is None and _progress(group) <= _progress(before):
+            raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
+        self._waiting.appendleft(group)
+        return []
 
-    def _after(self, losses: Losses) -> list[Candidate]:
-        """Tell of them and see to a new executor; those that are guilty come in."""
-        if losses.candidates:
-            self.on_loss(sorted(losses.candidates), losses.reason)
-        if losses.executor is not None:
-            self._workers.broken(losses.executor)
-        return self._failed(losses.guilty)
+    def _lost(self, group: Group, error: RuntimeError) -> None:
+        """Let it run again, and with it all that was under way on an executor that is broken."""
+        groups = [group]
+        if not isinstance(error, Lost):
+            self._pool.workers.broken(error)
+            wait(self._under_way, timeout=LOOK_SECONDS)
+            lost = [outcome for outcome in self._under_way if _is_lost(outcome)]
+            groups += [self._under_way.pop(outcome) for outcome in lost]
+        self._waiting.extend(groups)
+        if self._is_over():  # some engines cancel what runs
+            return
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        self._pool.on_loss(sorted(candidate.id for group in groups for candidate in group), reason)
+        self._losses.update(group[0].id for group in groups)
+        if max(self._losses.values()) >= TRIES:
+            raise out_of_tries(reason) from error
 
-    def _failed(self, guilty: list[Candidate]) -> list[Candidate]:
-        """Candidates whose worker has died each time, the last time with nothing else under way."""
-        self._guilty += len(guilty)
-        if self._guilty >= TRIES and not self._anybody_came_back:
-            raise WorkerError(
-                "Workers died with every candidate that they were given, most likely for lack of memory: use fewer of "
-                "them (n_jobs=1) or a smaller table."
-            )
-        return [replace(candidate.copy(), failure=WORKER_DIED) for candidate in guilty]
-
-    def _is_up(self, stint: Stint) -> bool:
-        return self.stopped or (stint.deadline is not None and time.time() >= stint.deadline)
-
-    def _groups(self, candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-        size = self._task.engine.together or len(candidates)
-        return [list(candidates[start : start + size]) for start in range(0, len(candidates), size)]
+    def _gives_up(self) -> bool:
+        """Whether what is under way after a stop or the deadline takes much longer than a step: then it waits for
+        workers that do not come, or is with some that are gone. A cluster's tasks are left alone after a stop."""
+        now = time.monotonic()
+        if self._over_since is None:
+            self._over_since = now
+        if self._pool.stopped:
+            for outcome in list(self._under_way):
+                outcome.cancel()
+        patience = GRACE_SECONDS + 2 * (self._longest_step or self._over_since - self._begun)
+        return now - self._over_since > patience
 
 
-def _part(group: list[Candidate], stint: Stint) -> Stint:
-    return stint.part(group, PART, PART_SECONDS)
+def _is_lost(outcome: Outcome) -> bool:
+    return outcome.done() and not outcome.cancelled() and isinstance(outcome.exception(), BrokenExecutor)
+
+
+def _progress(group: Group) -> float:
+    return max(candidate.done for candidate in group)
 
 
 def step_seconds(candidate: Candidate) -> float:

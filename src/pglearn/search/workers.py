@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol, TypeAlias
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search.handle import Handle, InMemory, OnDisk
-from pglearn.search.limits import one_thread_for_good
 
-IDLE_SECONDS = 30  # after which processes that no search uses end
-ORPHANED_SECONDS = 600  # after which they end by themselves: nobody is left to end them if this process was killed
-
-
-Key: TypeAlias = tuple[int, int]
-"""A process, and how many processes an executor of it has."""
+IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 
 
 class Lost(BrokenExecutor):
     """A task that did not come back though its executor works: it is to run again."""
 
 
-class Deadly(Lost):
-    """A task whose worker has died as often as the engine tries it again by itself."""
-
-
-class Workers(Protocol):
+class Workers:
     """An executor with what a pool must know about it."""
+
+    one_by_one = False
+    """Whether tasks run in this process, one after another, with all of its threads."""
 
     def handle(self, problem: Problem) -> Handle:
         """By which its tasks find the problem. Asked for first, and once: a cluster is connected to now."""
-        ...
+        return InMemory(problem)
 
-    @property
-    def at_once(self) -> int:
-        """How many tasks it runs at the same time, now: workers come and go."""
-        ...
+    def executor(self) -> Executor:
+        """One that works."""
+        raise NotImplementedError
 
-    def executor(self) -> Executor | None:
-        """A working executor; None to run tasks here and now."""
-        ...
-
-    def broken(self, error: RuntimeError) -> None:
+    def broken(self, error: BaseException) -> None:
         """Take note that the executor died: the next one asked for is new, or this raises."""
-        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        pass
 
 
 def workers_for(executor: Any, n_jobs: int) -> Workers:
@@ -74,31 +60,41 @@ def workers_for(executor: Any, n_jobs: int) -> Workers:
     )
 
 
-class Here:
-    """This process, one task after another."""
-
-    at_once = 1
-
-    def handle(self, problem: Problem) -> Handle:
-        return InMemory(problem)
-
-    def executor(self) -> None:
-        return None
-
-    def broken(self, error: RuntimeError) -> None:
-        raise error
-
-    def close(self) -> None:
-        pass
+def out_of_tries(reason: object) -> WorkerError:
+    """What to raise where a task is lost as often as it is tried."""
+    return WorkerError(
+        f"Workers died each time that they were given the same task ({reason}), most likely for lack of memory: use "
+        "fewer of them (n_jobs), or a smaller table. With checkpoint= a folder, the next fit goes on from what was "
+        "found."
+    )
 
 
-class Given:
+class Here(Workers):
+    """This process."""
+
+    one_by_one = True
+
+    def executor(self) -> Executor:
+        return AtOnce()
+
+
+class AtOnce(Executor):
+    """Runs a task as it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  for whoever asks for the result
+            future.set_exception(error)
+        return future
+
+
+class Given(Workers):
     """The user's executor, which is not ours to replace or to end."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        # The executors of Python and of loky have it; of another that does not say, all cores of this machine.
-        self.at_once = int(getattr(executor, "_max_workers", 0) or os.cpu_count() or 1)
 
     def handle(self, problem: Problem) -> Handle:
         return InMemory(problem) if isinstance(self._executor, ThreadPoolExecutor) else OnDisk(problem)
@@ -106,96 +102,50 @@ class Given:
     def executor(self) -> Executor:
         return self._executor
 
-    def broken(self, error: RuntimeError) -> None:
+    def broken(self, error: BaseException) -> None:
         raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
-    def close(self) -> None:
-        pass
 
-
-class Threads:
+class Threads(Workers):
     """Threads of this process, for as long as the pool."""
 
     def __init__(self, n: int) -> None:
-        self._executor = ThreadPoolExecutor(n, initializer=one_thread_for_good)
-        self.at_once = n
-
-    def handle(self, problem: Problem) -> Handle:
-        return InMemory(problem)
+        self._executor = ThreadPoolExecutor(n)
 
     def executor(self) -> Executor:
         return self._executor
-
-    def broken(self, error: RuntimeError) -> None:
-        raise error
 
     def close(self) -> None:
         self._executor.shutdown()
 
 
-class Loky:
-    """joblib's robust processes. They outlast a search for a while, so that the next one need not start them again.
+class Loky(Workers):
+    """joblib's robust processes, kept for the next search: they take seconds to start.
 
-    The executor is our own: the one that `joblib.Parallel` keeps to itself is not made to be shared. It is ended by us.
-    loky's own time-out for idle processes is only for those of a killed search, and long: loky misses the death
-    of a process that it started in place of one that had timed out, and a search would wait for it forever.
-    Each process has its own: those of a parent do not work in its forks.
+    loky has an executor to share, `get_reusable_executor`, but `joblib.Parallel` takes it for its own kind and fails.
     """
 
-    _executors: ClassVar[dict[Key, Executor]] = {}  # one per number of processes, for all searches
-    _endings: ClassVar[dict[Key, threading.Timer]] = {}
-
     def __init__(self, n: int) -> None:
-        self._n = self.at_once = n
-        self._used: Executor | None = None
+        self._n = n
+        self._executor: Executor | None = None
 
     def handle(self, problem: Problem) -> Handle:
         return OnDisk(problem)
 
-    @property
-    def _key(self) -> Key:
-        return os.getpid(), self._n
-
     def executor(self) -> Executor:
-        key = self._key
-        if (ending := self._endings.pop(key, None)) is not None:
-            ending.cancel()
-        if key not in self._executors:
-            from joblib.externals.loky import ProcessPoolExecutor
+        if self._executor is None:
+            self._executor = _processes(self._n, os.getpid())
+        return self._executor
 
-            self._executors[key] = ProcessPoolExecutor(self._n, timeout=ORPHANED_SECONDS)
-        self._used = self._executors[key]
-        return self._used
-
-    def broken(self, error: RuntimeError) -> None:
-        if self._executors.get(self._key) is self._used:  # else another search has replaced it already
-            self._executors.pop(self._key, None)
-
-    def close(self) -> None:
-        key = self._key
-        if (executor := self._executors.get(key)) is None:
-            return
-        if (ending := self._endings.pop(key, None)) is not None:
-            ending.cancel()
-        self._endings[key] = threading.Timer(IDLE_SECONDS, self._end, (key, executor))
-        self._endings[key].daemon = True
-        self._endings[key].start()
-
-    def _end(self, key: Key, executor: Executor) -> None:
-        if self._executors.get(key) is executor and self._endings.get(key) is threading.current_thread():
-            del self._executors[key], self._endings[key]
-            executor.shutdown(wait=False)
+    def broken(self, error: BaseException) -> None:
+        _processes.cache_clear()
+        self._executor = None
 
 
-@contextmanager
-def starting() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one: the terminal sends it to all, and "ignore" is inherited."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or usual is None:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
+@lru_cache(maxsize=1)
+def _processes(n: int, parent: int) -> Executor:
+    """A forked process has none of its parent's."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    executor: Executor = ProcessPoolExecutor(n, timeout=IDLE_SECONDS)
+    return executor

@@ -6,7 +6,7 @@ None of them is imported before it is asked for. What they have in common is in 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -17,48 +17,39 @@ if TYPE_CHECKING:
 
 PACKAGES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 
+# The objects that may be given, by the module that has their class. A module that nobody imported has no instances.
+OBJECTS = {
+    "dask": (("distributed", "Client"), ("distributed.cfexecutor", "ClientExecutor")),
+    "spark": (
+        ("pyspark", "SparkContext"),
+        ("pyspark.sql", "SparkSession"),
+        ("pyspark.sql.connect.session", "SparkSession"),
+    ),
+}
+
 
 def cluster_for(executor: Any, n_jobs: int) -> Workers | None:
     """The cluster that the parameter `executor` names or is; None if it names none."""
-    name = _name_of(executor)
+    name = _named(executor) if isinstance(executor, str) else _kind_of(executor)
     if name is None:
         return None
     if find_spec(PACKAGES[name]) is None:
         raise InputError(
             f'executor="{executor}" needs {PACKAGES[name]}, which is not installed. Run: pip install "pglearn[{name}]"'
         )
-    return _opener(name)(executor, n_jobs)
+    workers: Workers = import_module(f"pglearn.search.clusters.{name}").Cluster(executor, n_jobs)
+    return workers
 
 
-def _opener(name: str) -> Callable[[Any, int], Workers]:
-    if name == "dask":
-        from pglearn.search.clusters.dask import Dask
-
-        return Dask
-    if name == "ray":
-        from pglearn.search.clusters.ray import Ray
-
-        return Ray
-    from pglearn.search.clusters.spark import Spark
-
-    return Spark
+def _named(executor: str) -> str | None:
+    name, separator, address = executor.partition("://")
+    if separator and name in PACKAGES and not address:
+        raise InputError(f"executor={executor!r} lacks its address: write it like {name}://host:port.")
+    return name if name in PACKAGES else None
 
 
-def _name_of(executor: Any) -> str | None:
-    """Which of the three it is, by the name, the address or the kind of object."""
-    if isinstance(executor, str):
-        name, separator, address = executor.partition("://")
-        if separator and name in PACKAGES and not address:
-            raise InputError(f"executor={executor!r} lacks its address: write it like {name}://host:port.")
-        return name if name in PACKAGES else None
-    if _is_a(executor, "distributed", "Client") or _is_a(executor, "distributed.cfexecutor", "ClientExecutor"):
-        return "dask"
-    if _is_a(executor, "pyspark", "SparkContext"):
-        return "spark"
-    sessions = ("pyspark.sql", "pyspark.sql.connect.session")
-    return "spark" if any(_is_a(executor, module, "SparkSession") for module in sessions) else None
-
-
-def _is_a(thing: Any, module: str, kind: str) -> bool:
-    """Whether it is of that class; a class whose module nobody has imported has no instances."""
-    return module in sys.modules and isinstance(thing, getattr(sys.modules[module], kind, ()))
+def _kind_of(executor: Any) -> str | None:
+    for name, kinds in OBJECTS.items():
+        if any(isinstance(executor, getattr(sys.modules.get(module), kind, ())) for module, kind in kinds):
+            return name
+    return None

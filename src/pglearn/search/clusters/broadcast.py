@@ -7,18 +7,18 @@ first argument. For as long as the call runs, the handle that came with it finds
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
+from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Problem
+from pglearn.search.handle import Handle
+from pglearn.search.workers import Workers
 from pglearn.sparse import parts_of
-
-Cause: TypeAlias = Callable[[BaseException], BaseException]
 
 _here = threading.local()  # the problem of the task that runs in this thread
 
@@ -35,107 +35,76 @@ def arrived(problem: Problem, call: Callable[[], Any]) -> Any:
         del _here.problem
 
 
-def to_send(problem: Problem) -> Problem:
-    """The problem with all that it would otherwise compute again in every task."""
-    problem = replace(problem)
-    for view in problem.views:
-        _ = view.centre
-    return problem
+class Broadcast(Handle):
+    """A handle that is empty when it is sent. Workers are not told of a stop: they end the part that they are in."""
 
-
-class Broadcast:
-    """The handle: a name, and whether the search has been stopped.
-
-    `told` tells the workers of a stop, and `heard` asks, on a worker, whether they were told; they are the engine's.
-    """
-
-    def __init__(self, told: Callable[[str], None] | None = None, heard: Callable[[str], bool] | None = None) -> None:
-        self._name = uuid.uuid4().hex
-        self._told = told
-        self._heard = heard
-        self._stop = threading.Event()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"name": self._name, "heard": self._heard, "stopped": self._stop.is_set()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(heard=state["heard"])  # type: ignore[misc]
-        self._name = state["name"]
-        if state["stopped"]:
-            self._stop.set()
+    def __reduce__(self) -> tuple[type[Broadcast], tuple[()]]:
+        return Broadcast, ()
 
     def problem(self) -> Problem:
         problem: Problem = _here.problem
         return problem
 
-    def stopped(self) -> bool:
-        if not self._stop.is_set() and self._heard is not None and self._heard(self._name):
-            self._stop.set()
-        return self._stop.is_set()
 
-    def stop(self) -> None:
-        """Tell them by a thread, because this may be called from the handler of a signal; but first what is sent from
-        now on knows of it."""
-        is_first = not self._stop.is_set()
-        self._stop.set()
-        if is_first and self._told is not None:
-            threading.Thread(target=self._told, args=(self._name,), daemon=True).start()
+class ClusterWorkers(Workers):
+    """What the three have to say: how to connect, how a task is sent, and what its error means."""
 
-    def undisturbed(self) -> AbstractContextManager[object]:
-        return nullcontext()  # these engines keep Ctrl-C from their workers themselves
+    def __init__(self, given: Any, n_jobs: int) -> None:
+        self.given = given
+        self.n_jobs = n_jobs
+        self.cleanup = ExitStack()
+
+    def handle(self, problem: Problem) -> Handle:
+        self.problem = replace(problem)
+        for view in self.problem.views:
+            _ = view.centre  # travels with it: else every task would compute it again
+        self.connect()
+        return Broadcast()
+
+    def executor(self) -> Executor:
+        return Tasks(self.send, self.cause)
 
     def close(self) -> None:
-        pass
+        self.cleanup.close()
+
+    def connect(self) -> None:
+        raise NotImplementedError
+
+    def send(self, call: Callable[[], Any]) -> Any:
+        """A task: something with `result()` and `add_done_callback(…)`."""
+        raise NotImplementedError
+
+    def cause(self, error: BaseException) -> BaseException:
+        """What a task has failed with: `Lost`, if it is to run again."""
+        raise NotImplementedError
 
 
-class Remote(Executor):
-    """An executor whose tasks are those of an engine, with the outcome as a future of Python's own."""
+class Tasks(Executor):
+    """An executor whose tasks are those of an engine, with their outcomes as futures of Python's own.
 
-    def __init__(self) -> None:
-        self.points: Any = None
-        """The problem, as the engine knows it."""
-        self.under_way = 0
-        self._lock = threading.Lock()
-        self._then: Callable[[], None] | None = None
+    These can be cancelled at any time: what the engine does then is not waited for."""
 
-    def forget(self) -> None:
-        self.points = None
+    def __init__(self, send: Callable[[Callable[[], Any]], Any], cause: Callable[[BaseException], BaseException]):
+        self._send = send
+        self._cause = cause
 
-    def when_at_rest(self, then: Callable[[], None]) -> None:
-        """Call it when nothing is under way: now, or as the last task comes back."""
-        with self._lock:
-            if self.under_way:
-                self._then = then
-                return
-        then()
-
-    def sent(self, send: Callable[[], Any]) -> tuple[Future[Any], Any]:
-        """A task: a future of Python's own, and what `send` gives. One that cannot be sent is a broken executor."""
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_running_or_notify_cancel()
-        with self._lock:
-            self.under_way += 1
         try:
-            return future, send()
+            remote = self._send(partial(fn, *args, **kwargs))
         except Exception as error:  # engines that have gone say so by exceptions of every kind
-            with self._lock:
-                self.under_way -= 1
             raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
+        remote.add_done_callback(lambda done: self._settle(future, done))
+        return future
 
-    def settle(self, future: Future[Any], outcome: Callable[[], Any], cause: Cause) -> None:
-        """Pass on the outcome of a task, or the `cause` of its error."""
-        try:
-            result = outcome()
-        except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
-            future.set_exception(explained(cause(error)))
-        else:
-            future.set_result(result)
-        finally:
-            with self._lock:
-                self.under_way -= 1
-                then = None if self.under_way else self._then
-            if then is not None:
-                then()
+    def _settle(self, future: Future[Any], done: Any) -> None:
+        with suppress(InvalidStateError):  # cancelled meanwhile
+            try:
+                result = done.result()
+            except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
+                future.set_exception(explained(self._cause(error)))
+            else:
+                future.set_result(result)
 
 
 def explained(error: BaseException) -> BaseException:
