@@ -10,9 +10,8 @@ replace: a loss that is easier to bring down in one view than in another says li
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.search.candidate import NOT_FINITE, Candidate, Draws
@@ -24,8 +23,7 @@ from pglearn.search.ranking import ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State
 
-Keep: TypeAlias = Callable[[State, bool], None]
-"""Leave a state with the checkpoint; at once, or when it is time."""
+TOLD = ("k", "view", "born", "steps", "loss", "accuracy", "converged", "failure", "recall")  # of one that comes back
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +35,6 @@ class SearchResult:
     """"finished", "interrupted" or "out of time"."""
     events: int = 0
     """Told by then."""
-    deadline: float = float("inf")
-    """As of time.time(), by `max_time`."""
 
     @property
     def ranked(self) -> list[Candidate]:
@@ -85,21 +81,12 @@ class Search:
         """Algorithm 2, from where the checkpoint has it. `about` is passed on to listeners with the first event."""
         checkpoint = checkpoint or Checkpoint()
         state = checkpoint.found or State.at_the_start(self.draws, self.schedule.population)
-        begun = time.time() - state.seconds
-        emit = Stream(listeners, state.events)
-        self._announce(state, checkpoint.found is not None, emit, about)
-
-        def keep(state: State, at_once: bool) -> None:
-            if (state.round or state.back) and not any(candidate.best is not None for candidate in state.alive):
-                return  # nothing but failures: whoever mends their cause should be able to begin again
-            checkpoint.keep(replace(state, seconds=time.time() - begun, events=emit.told), emit, at_once=at_once)
-
-        pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
+        run = _Run(self, pool, Stream(listeners, state.events), checkpoint, begun=time.time() - state.seconds)
+        run.announce(state, about)
         if checkpoint.found is None:
-            keep(state, True)
-        state, reason = self._rounds(state, self._stints(begun), pool, emit, keep)
-        deadline = begun + (self.max_time or float("inf"))
-        result = SearchResult(state.candidates, reason or "finished", deadline=deadline)
+            run.keep(state, at_once=True)
+        state, reason = run.rounds(state)
+        result = SearchResult(state.candidates, reason)
         if not result.found:
             raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
             if raised:
@@ -107,147 +94,141 @@ class Search:
             raise InputError(
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
-        best = ranked(result.found)[0]
-        emit("search_ended", reason=result.reason, best=best.id, loss=best.loss, accuracy=best.accuracy)
-        return replace(result, events=emit.told)
+        run.emit("search_ended", reason=reason, **_best(result.found))
+        return replace(result, events=run.emit.told)
 
-    def _rounds(
-        self, state: State, stints: list[Stint], pool: Pool, emit: Stream, keep: Keep
-    ) -> tuple[State, str | None]:
-        """All rounds from `state` on, one after another, and why they ended early, if they did."""
-        milestones = self.schedule.milestones
-        for milestone, stint in list(zip(milestones, stints, strict=True))[state.round :]:
-            if not state.has_begun:
-                emit("round_started", round=state.round, until=milestone, candidates=[c.id for c in state.alive])
-            state, whole = self._after_round(state, stint, pool, emit, keep)
-            best = ranked(state.alive)[0]
-            emit("round_ended", round=state.round, best=best.id, loss=best.loss, accuracy=best.accuracy)
-            last = milestone == milestones[-1]
-            reason = None if last and whole else self._why_stop(pool, stint)
-            if reason:
-                return state, reason
-            if not last:
-                state = self._next_generation(state, milestone, emit)
-            state = replace(state, round=state.round + 1, back=frozenset())
-            keep(state, True)
-        return state, None
+    def stints(self, deadline: float | None) -> list[Stint]:
+        """Those of the rounds."""
+        if self.unit_seconds is None:
+            return [Stint(steps=steps, deadline=deadline) for steps in self.schedule.steps(self.unit_steps)]
+        starts = [0.0, *self.schedule.milestones]
+        return [
+            Stint(seconds=(end - start) * self.unit_seconds, deadline=deadline)
+            for start, end in zip(starts, self.schedule.milestones, strict=False)
+        ]
 
-    def _announce(self, state: State, resumed: bool, emit: Stream, about: Mapping[str, object]) -> None:
-        schedule = self.schedule
-        fields = {
+
+class _Run:
+    """A search on its way, with all that its steps need."""
+
+    def __init__(self, search: Search, pool: Pool, emit: Stream, checkpoint: Checkpoint, begun: float) -> None:
+        self.emit = emit
+        self._schedule = search.schedule
+        self._draws = search.draws
+        self._pool = pool
+        self._checkpoint = checkpoint
+        self._begun = begun
+        self._deadline = None if search.max_time is None else begun + search.max_time
+        self._stints = search.stints(self._deadline)
+        pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
+
+    def announce(self, state: State, about: Mapping[str, object]) -> None:
+        fields: dict[str, object] = {
             "version": VERSION,
             **about,
-            "budget": schedule.budget,
-            "rounds": len(schedule.milestones),
-            "milestones": schedule.milestones,
-            "candidates": schedule.population,
-            "configurations": schedule.configurations,
+            "budget": self._schedule.budget,
+            "rounds": len(self._stints),
+            "milestones": self._schedule.milestones,
+            "candidates": self._schedule.population,
+            "configurations": self._schedule.configurations,
         }
-        if not resumed:
-            emit("search_started", **fields)
+        if self._checkpoint.found is None:
+            self.emit("search_started", **fields)
             return
-        best = ranked(state.alive)[0]
-        emit(
-            "search_resumed",
-            **fields,
-            round=state.round,
-            back=sorted(state.back),
-            units=state.units(schedule.milestones),
-            seconds=state.seconds,
-            best=best.id,
-            loss=best.loss,
-            accuracy=best.accuracy,
-        )
+        fields |= {"round": state.round, "back": sorted(state.back), "seconds": state.seconds}
+        fields |= {"units": state.units(self._schedule.milestones), **_best(state.alive)}
+        self.emit("search_resumed", **fields)
 
-    def _after_round(self, state: State, stint: Stint, pool: Pool, emit: Stream, keep: Keep) -> tuple[State, bool]:
+    def keep(self, state: State, *, at_once: bool = False) -> None:
+        """Leave a state with the checkpoint; at once, or when it is time."""
+        if (state.round or state.back) and not any(candidate.best is not None for candidate in state.alive):
+            return  # nothing but failures: whoever mends their cause should be able to begin again
+        state = replace(state, seconds=time.time() - self._begun, events=self.emit.told)
+        self._checkpoint.keep(state, self.emit, at_once=at_once)
+
+    def rounds(self, state: State) -> tuple[State, str]:
+        """All rounds from `state` on, one after another, and why they ended."""
+        milestones = self._schedule.milestones
+        while state.round < len(milestones):
+            milestone, last = milestones[state.round], state.round == len(milestones) - 1
+            if not state.has_begun:
+                ids = [candidate.id for candidate in state.alive]
+                self.emit("round_started", round=state.round, until=milestone, candidates=ids)
+            state, whole = self._after_round(state)
+            self.emit("round_ended", round=state.round, **_best(state.alive))
+            if not (last and whole) and (reason := self._why_stop()):
+                return state, reason
+            if not last:
+                state = self._next_generation(state, milestone)
+            state = replace(state, round=state.round + 1, back=frozenset())
+            self.keep(state, at_once=True)
+        return state, "finished"
+
+    def _after_round(self, state: State) -> tuple[State, bool]:
         """The state when all have come back, and whether all of them have run to the end of their stints.
 
         What can be gone on from is kept as it comes, up to the first that was stopped on its way.
         """
-        whole = True
+        stint, whole = self._stints[state.round], True
 
         def on_part(group: list[Candidate]) -> None:
             nonlocal state
             state = state.with_part(group)
             if whole:
-                keep(state, False)
+                self.keep(state)
 
-        for candidate in pool.run(state.waiting, stint, on_part):
-            whole = whole and self._is_over(candidate, stint, pool)
-            state = state.with_back(_told(candidate, state.round, emit))
+        for candidate in self._pool.run(state.waiting, stint, on_part):
+            whole = whole and self._is_over(candidate, stint)
+            state = state.with_back(self._told(candidate, state.round))
             if whole:
-                keep(state, False)
-        return self._looked_at(state, pool, emit), whole
+                self.keep(state)
+        if not any(candidate.started for candidate in state.alive):  # there was no time for any: an answer needs one
+            state = state.with_back(self._told(self._pool.look_at(state.alive[0]), state.round))
+        return state, whole
 
-    @staticmethod
-    def _looked_at(state: State, pool: Pool, emit: Stream) -> State:
-        """With one look at one candidate if there was no time for any: an answer needs that."""
-        if any(candidate.started for candidate in state.alive):
-            return state
-        first = state.alive[0]
-        seen = pool.look_at(first)
-        return state.with_back(_told(seen, state.round, emit))
-
-    def _is_over(self, candidate: Candidate, stint: Stint, pool: Pool) -> bool:
+    def _is_over(self, candidate: Candidate, stint: Stint) -> bool:
         """Whether a candidate has run to the end of its stint."""
         if candidate.finished:
             return True
         if stint.steps is not None:
             return candidate.started and stint.is_over(candidate)
-        return self._why_stop(pool, stint) is None
+        return self._why_stop() is None
 
-    def _next_generation(self, state: State, milestone: float, emit: Stream) -> State:
-        """With those eliminated that do not go on, and others drawn in their place."""
-        others = standing(state.alive)[self.schedule.survivors :]
-        candidates = list(state.candidates)  # that state may yet be written
-        for candidate in others:
-            candidates[candidate.id] = replace(candidate, died=milestone)
-            emit("candidate_eliminated", candidate=candidate.id, at=milestone)
-        drawn = len(state.candidates)
-        new = [self.draws.candidate(drawn + i, born=milestone, view=replaced.view) for i, replaced in enumerate(others)]
-        for candidate, replaced in zip(new, others, strict=True):
-            candidate.overrun = replaced.overrun
-            emit("candidate_drawn", candidate=candidate.id, k=candidate.k, born=candidate.born, view=candidate.view)
-        return replace(state, candidates=candidates + new)
-
-    def _stints(self, begun: float) -> list[Stint]:
-        deadline = None if self.max_time is None else begun + self.max_time
-        if self.unit_seconds is None:
-            return [Stint(steps=steps, deadline=deadline) for steps in self.schedule.steps(self.unit_steps)]
-        ends = self.schedule.milestones
-        return [
-            Stint(seconds=(end - start) * self.unit_seconds, deadline=deadline)
-            for start, end in zip([0.0, *ends[:-1]], ends, strict=True)
-        ]
-
-    @staticmethod
-    def _why_stop(pool: Pool, stint: Stint) -> str | None:
-        if pool.stopped:
+    def _why_stop(self) -> str | None:
+        if self._pool.stopped:
             return "interrupted"
-        if stint.deadline is not None and time.time() >= stint.deadline:
-            return "out of time"
-        return None
+        return "out of time" if self._deadline is not None and time.time() >= self._deadline else None
+
+    def _next_generation(self, state: State, milestone: float) -> State:
+        """With those eliminated that do not go on, and others drawn in their place."""
+        candidates = list(state.candidates)  # that state may yet be written
+        eliminated = standing(state.alive)[self._schedule.survivors :]
+        for candidate in eliminated:
+            candidates[candidate.id] = replace(candidate, died=milestone)
+            self.emit("candidate_eliminated", candidate=candidate.id, at=milestone)
+        for replaced in eliminated:
+            new = self._draws.candidate(len(candidates), born=milestone, view=replaced.view)
+            new.overrun = replaced.overrun
+            candidates.append(new)
+            self.emit("candidate_drawn", candidate=new.id, k=new.k, born=new.born, view=new.view)
+        return replace(state, candidates=candidates)
+
+    def _told(self, candidate: Candidate, round: int) -> Candidate:
+        """Tell of a candidate that comes back, and what it is then; of one that nobody has looked at there is nothing
+        to tell."""
+        if candidate.started:
+            self.emit(
+                "candidate_advanced",
+                candidate=candidate.id,
+                round=round,
+                **{name: getattr(candidate, name) for name in TOLD},
+                history=[list(entry) for entry in candidate.history[candidate.told :]],
+                seconds=candidate.seconds - candidate.told_seconds,
+                a=candidate.answer.a,
+            )
+        return candidate.come_back()
 
 
-def _told(candidate: Candidate, round: int, emit: Stream) -> Candidate:
-    """Tell of a candidate that comes back, and what it is then; of one that nobody has looked at there is nothing to
-    tell."""
-    if candidate.started:
-        emit(
-            "candidate_advanced",
-            candidate=candidate.id,
-            round=round,
-            k=candidate.k,
-            view=candidate.view,
-            born=candidate.born,
-            steps=candidate.steps,
-            loss=candidate.loss,
-            accuracy=candidate.accuracy,
-            converged=candidate.converged,
-            failure=candidate.failure,
-            recall=candidate.recall,
-            history=[list(entry) for entry in candidate.history[candidate.told :]],
-            seconds=candidate.seconds - candidate.told_seconds,
-            a=candidate.answer.a,
-        )
-    return candidate.come_back()
+def _best(candidates: list[Candidate]) -> dict[str, object]:
+    best = ranked(candidates)[0]
+    return {"best": best.id, "loss": best.loss, "accuracy": best.accuracy}

@@ -7,7 +7,7 @@ again only what is missing. Work goes out in parts of a stint, the longest first
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future, wait
 from contextlib import ExitStack, nullcontext, suppress
@@ -101,7 +101,7 @@ class Pool:
         round together. Where a stint is cut makes no difference to where it leads. `on_part` is told where candidates
         stand after each part. After a stop or the deadline those that did not run come in as they stand.
         """
-        order = candidates if self.workers.one_by_one else longest_first(candidates)
+        order = candidates if self.workers.one_by_one else sorted(candidates, key=_shortest_last)
         size = self.task.engine.together or max(len(order), 1)
         groups = [list(order[start : start + size]) for start in range(0, len(order), size)]
         return _Round(self, groups, stint, on_part).results()
@@ -170,7 +170,7 @@ class _Round:
             self._lost(before, error)
             return []
         self._losses[before[0].id] = 0
-        self._longest_step = max([self._longest_step, *map(step_seconds, group)])
+        self._longest_step = max([self._longest_step, *map(_step_seconds, group)])
         if self._is_over():
             return group
         self._on_part(group)
@@ -219,22 +219,10 @@ def _progress(group: Group) -> float:
     return max(candidate.done for candidate in group)
 
 
-def step_seconds(candidate: Candidate) -> float:
+def _step_seconds(candidate: Candidate) -> float:
     return candidate.seconds / len(candidate.history) if candidate.history else 0.0
 
 
-def longest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By what an evaluation has taken so far; a newborn is taken to be like the others of its view, and has one
-    evaluation more to come."""
-    seconds: defaultdict[int, float] = defaultdict(float)
-    evaluations: Counter[int] = Counter()
-    for candidate in candidates:
-        seconds[candidate.view] += candidate.seconds
-        evaluations[candidate.view] += len(candidate.history)
-
-    def expected(candidate: Candidate) -> tuple[bool, bool, float]:
-        of_view = seconds[candidate.view] / max(evaluations[candidate.view], 1)
-        own = step_seconds(candidate) if candidate.history else of_view
-        return candidate.finished, candidate.started, -own
-
-    return sorted(candidates, key=expected)
+def _shortest_last(candidate: Candidate) -> tuple[bool, bool, float]:
+    """Newborns have an evaluation more to come than others."""
+    return candidate.finished, candidate.started, -_step_seconds(candidate)
