@@ -221,7 +221,7 @@ class GraphEnsemble:
 
 def mean_probabilities(members: Sequence[Member], prior: Array) -> tuple[Array, Array]:
     """The mean over the members that reach a row, and which rows none of them reaches (the prior)."""
-    return normalised_rows(np.sum([member.F for member in members], axis=0), prior)
+    return normalised_rows(np.asarray(sum(member.F for member in members)), prior)
 
 
 def normalised_rows(total: Array, prior: Array) -> tuple[Array, Array]:
