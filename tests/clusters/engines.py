@@ -38,8 +38,6 @@ class DiesOnce(CPUEngine):
     generations: int = 0
     most: int = 5
     after: str = ""
-    seconds: float = 0.0
-    """That an evaluation takes, beside what it takes anyway."""
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         path = Path(self.folder) / f"process-{os.getpid()}"
@@ -51,7 +49,6 @@ class DiesOnce(CPUEngine):
             os.kill(self._victim(), signal.SIGKILL)
             time.sleep(30)  # no result from an orphan, which is ended by others or, at the latest, now
             os._exit(1)
-        time.sleep(self.seconds)
         return super().value_and_gradient(problem, configurations)
 
     def _first(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import Future
 from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +17,13 @@ import pytest
 
 import pglearn
 from pglearn import cli
+from pglearn.engine import CPUEngine
 from pglearn.errors import InputError
-from pglearn.search import clusters
-from pglearn.search.clusters.broadcast import Broadcast, arrived, to_send
-from pglearn.search.clusters.ray import Ray
-from pglearn.search.workers import workers_for
+from pglearn.search import Stint, clusters
+from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
+from pglearn.search.workers import Lost, workers_for
 from tests.search.fakes import small_problem
+from tests.search.test_pool import candidates, pool_of
 
 
 @pytest.mark.parametrize("name", ["dask", "ray", "spark"])
@@ -61,8 +64,9 @@ def test_an_address_is_not_passed_over_where_ray_is_connected_already(monkeypatc
     connected = ModuleType("ray")
     connected.is_initialized = lambda: True
     monkeypatch.setitem(sys.modules, "ray", connected)
+    monkeypatch.setattr(clusters, "find_spec", lambda package: package)
     with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
-        Ray("ray://127.0.0.1:9", 2).handle(small_problem())
+        workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
 
 
 # From the shell
@@ -101,13 +105,29 @@ def test_the_shell_prints_the_pip_line(table, monkeypatch, capsys):
     assert 'pip install "pglearn[dask]"' in capsys.readouterr().err
 
 
-# The handle
+# What is sent
+
+
+class Sends(ClusterWorkers):
+    """A cluster of nobody; a task that was sent is in `sent`, for the test to end it."""
+
+    def connect(self):
+        self.sent = []
+
+    def send(self, call):
+        self.sent.append(Future())
+        return self.sent[-1]
+
+    def cause(self, error):
+        return Lost(str(error))
 
 
 def test_a_handle_finds_the_problem_that_has_arrived_and_cannot_change_it():
-    handle = deepcopy(Broadcast())
-    problem = deepcopy(to_send(small_problem()))
+    workers = Sends(None, 1)
+    handle = deepcopy(workers.handle(small_problem()))
+    problem = deepcopy(workers.problem)
     assert problem.X.flags.writeable
+    assert "centre" in vars(problem), "every task would compute it again"
     seen = arrived(problem, handle.problem)
     assert seen is problem
     assert not seen.X.flags.writeable
@@ -115,13 +135,27 @@ def test_a_handle_finds_the_problem_that_has_arrived_and_cannot_change_it():
         handle.problem()
 
 
-def test_a_problem_travels_with_what_its_tasks_would_compute_again():
-    assert "centre" in vars(deepcopy(to_send(small_problem())))
+def test_a_stop_leaves_the_tasks_of_a_cluster_alone_and_what_they_come_to_is_passed_over():
+    workers = Sends(None, 1)
+    with pool_of(CPUEngine(), workers) as pool:
+        threading.Timer(0.2, pool.stop).start()
+        back = list(pool.run(candidates(), Stint(steps=5)))
+        for task in workers.sent:
+            task.set_result(None)
+    assert sorted(candidate.id for candidate in back) == [0, 1, 2, 3]
+    assert not any(candidate.started for candidate in back)
 
 
-def test_a_handle_that_is_sent_after_a_stop_knows_of_it():
-    handle = Broadcast()
-    before = deepcopy(handle)
-    handle.stop()
-    assert deepcopy(handle).stopped()
-    assert not before.stopped()
+def test_a_lost_task_is_sent_again():
+    workers = Sends(None, 1)
+    with pool_of(CPUEngine(), workers) as pool:
+        running = pool.run(candidates(1), Stint(steps=1))
+        threading.Timer(0.2, lambda: workers.sent[0].set_exception(OSError("gone"))).start()
+        threading.Timer(0.6, lambda: workers.sent[1].set_result(pool_of_one(candidates(1)))).start()
+        (back,) = running
+    assert back.history
+
+
+def pool_of_one(given):
+    with pool_of(CPUEngine(), workers_for("serial", 1)) as pool:
+        return list(pool.run(given, Stint(steps=1)))

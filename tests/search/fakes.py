@@ -33,9 +33,9 @@ def small_problem() -> Problem:
     return Problem.of(X, np.where(rng.random(24) < 0.5, y, -1))
 
 
-def small_search(max_time: float | None = None) -> Search:
+def small_search() -> Search:
     draws = Draws((Space(3, 2.0),), k_range=(3, 8), bandwidth_range=(0.1, 10.0), seed=7)
-    return Search(Schedule(budget=4, rate=2, population=4), draws, unit_steps=2, max_time=max_time)
+    return Search(Schedule(budget=4, rate=2, population=4), draws, unit_steps=2)
 
 
 class Fake:
@@ -62,10 +62,13 @@ class Scripted(Fake):
 
 @dataclass(frozen=True)
 class NumberedDraws:
-    """Candidates whose k is their number, so that a script can tell them apart."""
+    """Candidates whose k is their number, so that a script can tell them apart; views take turns."""
 
-    def candidate(self, id: int, born: float = 0.0, basis: int | None = None) -> Candidate:
-        return Candidate(id, k=id, a=np.ones(2), born=born)
+    views: int = 1
+
+    def candidate(self, id: int, born: float = 0.0, view: int | None = None) -> Candidate:
+        view = id % self.views if view is None else view
+        return Candidate(id, k=id, a=np.ones(2 + view), view=view, born=born)
 
 
 @dataclass(frozen=True)
@@ -108,20 +111,6 @@ class KillsItsWorker(CPUEngine):
         except FileExistsError:
             return False
         return True
-
-
-@dataclass(frozen=True)
-class KillsWorkersOf(Fake):
-    """Kills every process that evaluates some candidates; the loss of the others is their number."""
-
-    numbers: tuple[int, ...]
-    parent: int
-
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        if configuration.k in self.numbers:
-            assert os.getpid() != self.parent
-            os.kill(os.getpid(), signal.SIGKILL)
-        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
 
 
 def most_threads() -> int:

@@ -40,25 +40,6 @@ def test_bandwidths_are_spread_over_their_range_in_mean_distances():
     assert bandwidths.mean() == pytest.approx(5.05, abs=0.3)
 
 
-def test_each_feature_has_a_bandwidth_of_its_own():
-    assert len(set(draws().candidate(0).a)) == 5
-
-
-def test_tied_features_have_one_bandwidth_and_the_others_those_they_would_have():
-    tied, free = draws(spaces=(Space(5, 3.0, np.array([0, 1, 1, 1, 4])),)).candidate(0).a, draws().candidate(0).a
-    np.testing.assert_array_equal(tied, free[[0, 1, 1, 1, 4]])
-
-
-def test_ranges_of_one_value_are_allowed():
-    candidate = draws(k_range=(6, 6), bandwidth_range=(2.0, 2.0)).candidate(3)
-    assert candidate.k == 6
-    np.testing.assert_allclose(candidate.a, 1 / 36)
-
-
-def test_the_birth_is_noted():
-    assert draws().candidate(3, born=8.0).born == 8.0
-
-
 def test_a_candidate_is_known_by_the_best_it_has_seen():
     candidate = Candidate(0, k=5, a=np.array([1.0]))
     for a, loss, accuracy in [(1.0, 3.0, 0.1), (2.0, 1.0, 0.9), (3.0, 2.0, 0.5)]:

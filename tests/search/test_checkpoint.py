@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,18 +17,18 @@ import pytest
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.errors import CheckpointError, InputError, OutputError
+from pglearn.files import digest
 from pglearn.search import checkpoint as module
-from pglearn.search import lock, read_events
-from pglearn.search.checkpoint import SLOTS, digest
+from pglearn.search import read_events
 from pglearn.search.events import EventLog
-from pglearn.search.lock import Lock
+from pglearn.search.lock import locked
 from pglearn.search.state import State
 
 PATIENCE = 60
 
 
 class Killed(BaseException):
-    """Stands in for a SIGKILL where the moment must be exact; bench/kills.py kills real processes."""
+    """Stands in for a SIGKILL where the moment must be exact; tests/test_resume.py kills a real process."""
 
 
 def points(seed=0):
@@ -86,22 +85,30 @@ def in_the_round(monkeypatch):
     monkeypatch.setattr(module, "EVERY", 0.0)
 
 
+def stored(folder):
+    """The arrays of the checkpoint."""
+    with np.load(folder / module.NAME, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
 # Going on
 
 
-def test_a_checkpoint_does_not_change_the_answer(folder, uninterrupted):
+def test_a_checkpoint_does_not_change_the_answer_and_nothing_is_pickled(folder, uninterrupted):
     assert_same_fit(model(folder).fit(*points()), uninterrupted)
-    assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", module.NAME]
+    assert {array.dtype.kind for array in stored(folder).values()} <= set("biufU")
 
 
-@pytest.mark.parametrize("executor", ["serial", "threads"])
-def test_killed_at_any_event_and_resumed_is_as_if_nothing_had_happened(tmp_path, uninterrupted, in_the_round, executor):
+def test_killed_at_any_event_and_resumed_is_as_if_nothing_had_happened(tmp_path, uninterrupted, in_the_round):
+    """By another number of workers before and after."""
     heard = []
     model(tmp_path / "whole").fit(*points(), listeners=(heard.append,))
-    for number in range(0, len(heard), 4 if executor == "serial" else 9):
+    for number in sorted(np.random.default_rng(0).choice(len(heard), 12, replace=False).tolist()):
         folder = tmp_path / str(number)
-        killed(folder, number, executor=executor)
-        assert_same_fit(model(folder, executor=executor).fit(*points()), uninterrupted)
+        executors = ("threads", "serial") if number % 2 else ("serial", "threads")
+        killed(folder, number, executor=executors[0], n_jobs=2)
+        assert_same_fit(model(folder, executor=executors[1], n_jobs=3).fit(*points()), uninterrupted)
 
 
 class AllAtOnce(CPUEngine):
@@ -110,12 +117,11 @@ class AllAtOnce(CPUEngine):
     together = None
 
 
-@pytest.mark.parametrize("how", ["in rounds", "all at once", "asynchronous"])
+@pytest.mark.parametrize("engine", [CPUEngine, AllAtOnce])
 def test_killed_between_two_parts_of_a_stint_nothing_is_lost_and_nothing_is_told_otherwise(
-    tmp_path, in_the_round, monkeypatch, how
+    tmp_path, in_the_round, monkeypatch, engine
 ):
     monkeypatch.setattr("pglearn.search.pool.PART", 1)
-    engine = AllAtOnce if how == "all at once" else CPUEngine
     monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
     usual, evaluated = CPUEngine.value_and_gradient, []
 
@@ -124,26 +130,26 @@ def test_killed_between_two_parts_of_a_stint_nothing_is_lost_and_nothing_is_told
         return usual(self, problem, configurations)
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", counted)
-    changes = {"unit_steps": 3, "budget": 2, "asynchronous": how == "asynchronous"}
+    changes = {"unit_steps": 3, "budget": 2}
     alone, heard = [], []
     uninterrupted = model(**changes).fit(*points(), listeners=(alone.append,))
     needed = len(evaluated)
     model(tmp_path / "whole", **changes).fit(*points(), listeners=(heard.append,))
     written = [event["number"] for event in heard if event["event"] == "checkpoint_written"]
     between_parts = 0
-    for number in written[1::3]:
+    for number in written[1 :: max(len(written) // 4, 1)]:
         evaluated.clear()
         folder, path = tmp_path / str(number), tmp_path / f"{number}.jsonl"
         with EventLog(path) as log:
             killed(folder, number, log, **changes)
-        between_parts += any(candidate.done for candidate in state_in(folder).candidates)
+        between_parts += any(candidate.done for candidate in State.from_arrays(stored(folder)).candidates)
         with EventLog(path) as log:
             resumed = model(folder, **changes).fit(*points(), listeners=(log,))
         assert len(evaluated) == needed, "of the search and of the answer"
         assert_same_fit(resumed, uninterrupted)
         events = read_events(path)
         assert of_the_search(events) == of_the_search(alone)
-        for candidate in state_in(folder).candidates:
+        for candidate in State.from_arrays(stored(folder)).candidates:
             told = sum(event["seconds"] for event in advanced(events) if event["candidate"] == candidate.id)
             assert told == pytest.approx(candidate.seconds)
     assert between_parts > 1
@@ -162,10 +168,6 @@ def of_the_search(events):
         for event in events
         if event["event"] not in others
     ]
-
-
-def state_in(folder):
-    return module.Folder(folder, identity_of(folder)).found
 
 
 @pytest.mark.parametrize("name", ["candidate_eliminated", "candidate_drawn"])
@@ -198,31 +200,9 @@ def test_with_a_candidate_that_fails_on_the_way_it_is_the_same(tmp_path, in_the_
             return model(*arguments).fit(*points())
 
     uninterrupted = fitted()
-    for number in range(5, 30, 6):
+    for number in (5, 20):
         killed(tmp_path / str(number), number)
         assert_same_fit(fitted(tmp_path / str(number)), uninterrupted)
-
-
-def test_a_search_may_be_killed_again_and_again(folder, uninterrupted, in_the_round):
-    for number in (5, 12, 12, 20, 33):
-        killed(folder, number)
-    assert_same_fit(model(folder).fit(*points()), uninterrupted)
-
-
-def test_another_number_of_workers_may_go_on(folder, uninterrupted, in_the_round):
-    killed(folder, 20)
-    assert_same_fit(model(folder, executor="threads", n_jobs=3).fit(*points()), uninterrupted)
-
-
-def test_only_what_is_missing_is_run_after_a_resume(folder, in_the_round, monkeypatch):
-    heard = []
-    killed(folder, 10, heard.append)
-    done = {(event["candidate"], event["steps"]) for event in heard if event["event"] == "candidate_advanced"}
-    assert done
-    again = []
-    model(folder).fit(*points(), listeners=(again.append,))
-    told = {(event["candidate"], event["steps"]) for event in again if event["event"] == "candidate_advanced"}
-    assert not done & told
 
 
 def test_a_finished_search_is_not_run_again(folder, uninterrupted):
@@ -235,17 +215,13 @@ def test_a_finished_search_is_not_run_again(folder, uninterrupted):
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.xdist_group("signals")
 def test_what_was_interrupted_goes_on_to_its_full_budget(folder, uninterrupted):
     """A candidate that was stopped on its way begins its stint again, or the answer would not be the same."""
-
-    def interrupt_in_round_1(event):
-        if event["event"] == "candidate_advanced" and event["number"] > 15:
-            signal_once()
-
     calls = []
 
-    def signal_once():
-        if not calls:
+    def interrupt_in_round_1(event):
+        if event["event"] == "candidate_advanced" and event["number"] > 15 and not calls:
             calls.append(1)
             signal.raise_signal(signal.SIGINT)
 
@@ -256,29 +232,15 @@ def test_what_was_interrupted_goes_on_to_its_full_budget(folder, uninterrupted):
 
 
 def test_a_search_out_of_time_goes_on_with_more_and_its_time_is_counted(folder, uninterrupted):
-    stopped = model(folder, max_time=1e-6).fit(*points())
-    assert stopped.stop_reason_ == "out of time"
+    assert model(folder, max_time=1e-6).fit(*points()).stop_reason_ == "out of time"
+    assert State.from_arrays(stored(folder)).seconds > 0
     assert model(folder, max_time=1e-6).fit(*points()).stop_reason_ == "out of time"
     assert_same_fit(model(folder, max_time=600).fit(*points()), uninterrupted)
 
 
-def test_the_seconds_of_earlier_processes_count(folder):
-    killed(folder, 12)
-    state = module.Folder(folder, identity_of(folder)).found
-    assert 0 < state.seconds < PATIENCE
-
-
-def identity_of(folder):
-    """What the checkpoint in `folder` says it is of."""
-    with np.load(folder / SLOTS[0], allow_pickle=False) as stored:
-        identity = module.Identity({}, {})
-        identity.parts = json.loads(str(stored["identity"]))
-    return identity
-
-
 def test_a_state_is_the_same_after_writing_and_reading(folder, in_the_round):
-    killed(folder, 20)
-    state = module.Folder(folder, identity_of(folder)).found
+    killed(folder, 26)
+    state = State.from_arrays(stored(folder))
     again = State.from_arrays(state.to_arrays())
     assert digest(again.to_arrays()) == digest(state.to_arrays())
     assert 0 < len(state.back) < 4
@@ -297,19 +259,18 @@ def refused(folder, sentence, X=None, y=None, **changes):
         model(folder, **changes).fit(given[0] if X is None else X, given[1] if y is None else y)
 
 
-@pytest.mark.parametrize(
-    ("changes", "difference"),
-    [
-        ({"budget": 8}, r"budget was 4 and is 8"),
+def test_a_changed_parameter_is_named_and_the_checkpoint_is_left_as_it_was(folder, uninterrupted):
+    killed(folder, 12)
+    before = (folder / module.NAME).read_bytes()
+    for changes, difference in (
         ({"k_range": (5, 7)}, r"k_range was \[5, 20\] and is \[5, 7\]"),
         ({"loss": "ranking", "alpha": 0.9}, r'alpha was 0.99 and is 0.9; loss was "log" and is "ranking"'),
-        ({"random_state": 1}, "random_state was 0 and is 1"),
         ({"class_prior": {0: 0.5, 1: 0.5}}, 'class_prior was "auto" and is {"0": 0.5, "1": 0.5}'),
-    ],
-)
-def test_a_changed_parameter_is_named(folder, changes, difference):
-    killed(folder, 12)
-    refused(folder, f"the checkpoint of another search: {difference}. Go on with what it was begun with", **changes)
+    ):
+        sentence = f"the checkpoint of another search: {difference}. Go on with what it was begun with"
+        refused(folder, sentence, **changes)
+    assert (folder / module.NAME).read_bytes() == before
+    assert_same_fit(model(folder, max_time=600, n_jobs=1, executor="serial").fit(*points()), uninterrupted)
 
 
 def test_another_device_is_named(folder, monkeypatch):
@@ -325,7 +286,8 @@ def test_another_device_is_named(folder, monkeypatch):
     model(folder, device_memory=1.0).fit(*points())
 
 
-def test_changed_points_and_labels_are_named(folder):
+def test_changed_points_and_labels_are_named(tmp_path):
+    folder = tmp_path / "given"
     killed(folder, 12)
     X, y = points()
     other = X.copy()
@@ -333,33 +295,8 @@ def test_changed_points_and_labels_are_named(folder):
     refused(folder, r"another search: X has changed\. Go on", X=other)
     refused(folder, r"another search: y has changed\. Go on", y=np.where(y == 1, -1, y) + (np.arange(40) == 30) * 2)
     refused(folder, r"another search: X has changed; y has changed\. Go on", X=other[:38], y=y[:38])
-
-
-def test_points_in_another_unit_have_changed_though_scaled_they_are_the_same(folder):
-    killed(folder, 12, scale=True)
-    refused(folder, r"another search: X has changed\. Go on", X=4 * points()[0], scale=True)
-
-
-def test_a_checkpoint_that_another_search_has_by_now_is_not_removed(folder):
-    model(folder).fit(*points())
-    with Lock(folder / "lock"):
-        module.remove(folder)
-        assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
-    module.remove(folder)
-    assert not folder.exists()
-
-
-def test_a_refusal_leaves_the_checkpoint_as_it_was(folder, uninterrupted):
-    killed(folder, 12)
-    before = {path.name: path.read_bytes() for path in folder.glob("state*")}
-    refused(folder, "budget was 4", budget=8)
-    assert {path.name: path.read_bytes() for path in folder.glob("state*")} == before
-    assert_same_fit(model(folder).fit(*points()), uninterrupted)
-
-
-def test_what_the_answer_does_not_depend_on_may_change(folder, uninterrupted):
-    killed(folder, 12)
-    assert_same_fit(model(folder, max_time=600, n_jobs=1, executor="serial", verbose=0).fit(*points()), uninterrupted)
+    killed(tmp_path / "scaled", 12, scale=True)
+    refused(tmp_path / "scaled", r"another search: X has changed\. Go on", X=4 * X, scale=True)
 
 
 @pytest.mark.parametrize("random_state", [None, np.random.RandomState(0), True])
@@ -384,97 +321,58 @@ def test_a_saved_model_does_not_know_the_checkpoint(folder, tmp_path):
 # Files that are torn, damaged or foreign
 
 
-def newest(folder):
-    def number(path):
-        with np.load(path, allow_pickle=False) as stored:
-            return int(stored["number"])
-
-    return max((folder / name for name in SLOTS), key=number)
-
-
-def cut_short(path):
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def emptied(path):
-    path.write_bytes(b"")
-
-
-def foreign(path):
+def rewritten(path, **changes):
+    arrays = stored(path.parent) | changes
     with path.open("wb") as file:
-        np.savez(file, X=np.ones(3))
+        np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
 
 
-def one_bit_else(path):
-    """That of the zip directory which says that an entry is encrypted."""
-    content = bytearray(path.read_bytes())
-    content[content.rfind(b"PK\x01\x02") + 8] ^= 1
-    path.write_bytes(content)
-
-
-def of_text(path):
-    path.write_text("what is this?")
-
-
-def changed(path):
-    """A number changed in a file that is whole otherwise."""
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    arrays["loss"] = arrays["loss"] + 1e-9
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-
-
-def of_the_future(path):
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    arrays["pglearn_checkpoint"] = np.array(99)
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-
-
-DAMAGES = [
-    (cut_short, "is not a checkpoint or was cut short"),
-    (emptied, "is not a checkpoint or was cut short"),
-    (of_text, "is not a checkpoint or was cut short"),
-    (one_bit_else, "is not a checkpoint or was cut short"),
-    (foreign, "is not a checkpoint of pglearn"),
-    (changed, "is damaged: its checksum is not that of its content"),
-    (of_the_future, "is a checkpoint in format 99, and this version of pglearn reads format 3"),
-]
-
-
-@pytest.mark.parametrize(("damage", "sentence"), DAMAGES, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_bad_file_is_refused_with_a_sentence_and_the_one_before_is_used(folder, uninterrupted, damage, sentence):
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (lambda content: content[:-100], "is not a checkpoint or was cut short"),
+        (lambda content: b"", "is not a checkpoint or was cut short"),
+        (lambda content: b"what is this?", "is not a checkpoint or was cut short"),
+        ({"checksum": None}, "is not a checkpoint of pglearn"),
+        ({"a": np.ones(12)}, "is damaged: its checksum is not that of its content"),
+        ({"pglearn_checkpoint": np.array(99)}, "is a checkpoint in format 99, and this version of pglearn reads"),
+    ],
+)
+def test_a_bad_file_is_refused_with_a_sentence_that_says_what_to_do(folder, changes, sentence):
     killed(folder, 25)
-    damage(newest(folder))
-    with pytest.warns(UserWarning, match=f"{sentence}.*goes on from the one before"):
-        resumed = model(folder).fit(*points())
-    assert_same_fit(resumed, uninterrupted)
-
-
-def test_two_bad_files_are_an_error_that_says_what_to_do(folder):
-    killed(folder, 25)
-    for name in SLOTS:
-        cut_short(folder / name)
-    with pytest.raises(CheckpointError, match=r"state-0.*cut short.*state-1.*cut short.*To begin again, remove"):
-        model(folder).fit(*points())
+    path = folder / module.NAME
+    if isinstance(changes, dict):
+        rewritten(path, **changes)
+    else:
+        path.write_bytes(changes(path.read_bytes()))
+    refused(folder, f"{sentence}.*To begin again, remove {folder}")
     shutil.rmtree(folder)
     model(folder).fit(*points())
 
 
-def test_nothing_is_pickled(folder):
+def test_a_file_with_any_byte_changed_is_refused_or_means_the_same(folder):
+    """At sixty seeded places."""
     killed(folder, 25)
-    for name in SLOTS:
-        with np.load(folder / name, allow_pickle=False) as stored:
-            assert {stored[name].dtype.kind for name in stored.files} <= set("biufU")
+    path = folder / module.NAME
+    whole = path.read_bytes()
+    known = module.Identity({}, {})
+    known.parts = json.loads(str(stored(folder)["identity"]))
+    expected = digest(module.Folder(folder, known).found.to_arrays())
+    refusals = 0
+    for place in np.random.default_rng(0).choice(len(whole), 60, replace=False):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            assert digest(module.Folder(folder, known).found.to_arrays()) == expected
+        except CheckpointError:
+            refusals += 1
+    assert refusals > 30
 
 
 def test_what_a_killed_writer_left_behind_is_removed(folder):
     killed(folder, 12)
-    (folder / ".state-0.npz-x7f").write_bytes(b"half of it")
+    (folder / f".{module.NAME}-x7f").write_bytes(b"half of it")
     model(folder).fit(*points())
-    assert sorted(path.name for path in folder.iterdir()) == ["lock", *SLOTS]
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", module.NAME]
 
 
 # A full disk
@@ -483,7 +381,7 @@ FULL = """
 import resource, signal, sys, warnings
 from pathlib import Path
 from tests.search.test_checkpoint import model, points
-from pglearn.search.checkpoint import digest
+from pglearn.files import digest
 
 folder = Path(sys.argv[1])
 
@@ -561,96 +459,81 @@ def test_files_that_may_not_grow_cost_the_checkpoint_and_not_the_search(folder, 
     goes_on_without_room(folder, "limit_of_file_sizes", "File too large", uninterrupted)
 
 
-# One process at a time
+# One search at a time
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from pglearn.search.lock import Lock
-with Lock(Path(sys.argv[1])):
+from pglearn.search.lock import locked
+with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
 
 
-@pytest.fixture
-def holder(folder):
+def test_a_second_process_is_told_who_has_the_folder_and_a_killed_one_does_not_keep_it(folder):
     folder.mkdir()
     running = subprocess.Popen([sys.executable, "-c", HOLD, str(folder / "lock")], stdout=subprocess.PIPE, text=True)
-    assert running.stdout.readline() == "held\n"
-    yield running
-    running.kill()
-    running.wait()
-    running.stdout.close()
-
-
-def test_a_second_process_is_told_who_has_the_folder(folder, holder):
-    with pytest.raises(CheckpointError, match=f"is in use by process {holder.pid}: wait until its search has ended"):
-        model(folder).fit(*points())
-
-
-def test_a_killed_process_does_not_keep_the_folder(folder, holder):
-    holder.kill()
-    holder.wait()
+    try:
+        assert running.stdout.readline() == "held\n"
+        refused(folder, f"is in use by process {running.pid}: wait until its search has ended")
+    finally:
+        running.kill()
+        running.wait()
+        running.stdout.close()
     model(folder).fit(*points())
 
 
 def test_a_second_search_in_this_process_is_refused_and_the_first_keeps_its_lock(folder):
     def fit_again(event):
         if event["event"] == "round_started" and event["round"] == 0:
-            refused(folder, "is in use by process")
+            refused(folder, f"is in use by process {os.getpid()}")
             with pytest.raises(AssertionError, match="in use by process"):
                 run_script(HOLD, folder / "lock")
 
     model(folder).fit(*points(), listeners=(fit_again,))
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path):
+    context = multiprocessing.get_context("fork")
+    runs = context.Event()
+    with locked(tmp_path / "lock"):
+        fork = context.Process(target=lambda: (runs.set(), signal.pause()))
+        fork.start()
+        assert runs.wait(PATIENCE)
+    try:
+        with locked(tmp_path / "lock"):
+            assert fork.is_alive()
+    finally:
+        fork.kill()
+        fork.join()
+
+
 def test_the_lock_is_free_after_an_error(folder):
     killed(folder, 3)
-    with Lock(folder / "lock"):
+    with locked(folder / "lock"):
         pass
 
 
-def test_a_second_thread_is_refused_as_the_first_takes_and_as_it_gives_back(tmp_path, monkeypatch):
-    path, seen = tmp_path / "lock", []
-
-    def second():
-        try:
-            with Lock(path):
-                seen.append("has it, too")
-        except CheckpointError as error:
-            seen.append(str(error))
-
-    def meanwhile(usual):
-        def called(*arguments):
-            monkeypatch.undo()
-            thread = threading.Thread(target=second)
-            thread.start()
-            thread.join()
-            return usual(*arguments)
-
-        return called
-
-    monkeypatch.setattr(lock, "_take", meanwhile(lock._take))
-    with Lock(path) as first:
-        assert len(seen) == 1
-        monkeypatch.setattr(first, "_file", SimpleNamespace(close=meanwhile(first._file.close)))
-    assert len(seen) == 2
-    assert all(f"is in use by process {os.getpid()}" in said for said in seen)
-    second()
-    assert seen[2] == "has it, too"
+def test_what_cannot_be_locked_is_a_sentence(tmp_path):
+    with pytest.raises(OutputError, match="cannot be written"), locked(tmp_path / "no folder" / "lock"):
+        pass
 
 
-def test_what_cannot_be_locked_is_not_held(tmp_path):
-    for _ in range(2):
-        with pytest.raises(OutputError, match="cannot be written"), Lock(tmp_path / "no folder" / "lock"):
-            pass
+def test_a_checkpoint_that_another_search_has_by_now_is_not_removed(folder):
+    model(folder).fit(*points())
+    with locked(folder / "lock"):
+        module.remove(folder)
+        assert sorted(path.name for path in folder.iterdir()) == ["lock", module.NAME]
+    module.remove(folder)
+    assert not folder.exists()
 
 
 # Events of a search that was resumed
 
 
-def test_the_log_goes_on_and_no_event_is_there_twice(tmp_path, folder, in_the_round):
+def test_the_log_goes_on_and_no_event_is_there_twice(tmp_path, folder, in_the_round, uninterrupted):
     path = tmp_path / "events.jsonl"
     for number in (9, 17, 30):
         with EventLog(path) as log:
@@ -659,13 +542,13 @@ def test_the_log_goes_on_and_no_event_is_there_twice(tmp_path, folder, in_the_ro
             file.write('{"event": "torn')  # as by a kill in mid-write
     with EventLog(path) as log:
         fitted = model(folder).fit(*points(), listeners=(log,))
+    assert_same_fit(fitted, uninterrupted)
     events = read_events(path)
     assert [event["number"] for event in events] == list(range(len(events)))
     names = [event["event"] for event in events]
     assert names.count("search_started") == names.count("search_ended") == 1
     assert names.count("search_resumed") == 3
-    advanced = [event for event in events if event["event"] == "candidate_advanced"]
-    assert sum(len(event["history"]) for event in advanced) == len(fitted.history_["step"])
+    assert sum(len(event["history"]) for event in advanced(events)) == len(fitted.history_["step"])
     rounds = [event["round"] for event in events if event["event"] == "round_started"]
     assert rounds == sorted(set(rounds))
 

@@ -15,7 +15,6 @@ import pytest
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Fake,
-    KillsWorkersOf,
     NumberedDraws,
     Scripted,
     Sleepy,
@@ -26,8 +25,10 @@ from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine, Evaluation
+from pglearn.errors import WorkerError
 from pglearn.search import Candidate, Schedule, Search, SearchResult
-from pglearn.search.pool import WORKER_DIED, Pool, Task
+from pglearn.search.checkpoint import Identity, opened
+from pglearn.search.pool import Pool, Task
 from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import workers_for
 
@@ -76,15 +77,14 @@ class AllAtOnce(RaisesFor):
 
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_on(name):
-    heard = []
-    result = searched(RaisesFor((0, 2, 9)), name, [heard.append])
+    told = []
+    result = searched(RaisesFor((0, 2, 9)), name, [told.append])
     expected = worked_example(lambda k: float("nan") if k in (0, 2, 9) else k)
     assert [c.id for c in result.ranked] == [c.id for c in expected.ranked]
     assert {c.id: c.died for c in result.candidates} == {c.id: c.died for c in expected.candidates}
     failures = {c.id: c.failure for c in result.candidates if c.failure}
     assert failures == dict.fromkeys((0, 2, 9), "ZeroDivisionError at step 0: a bug")
-    told = {event["candidate"]: event["failure"] for event in heard if event.get("failure")}
-    assert told == failures
+    assert {event["candidate"]: event["failure"] for event in told if event.get("failure")} == failures
 
 
 def test_one_of_a_population_that_raises_does_not_take_the_others_with_it():
@@ -127,23 +127,22 @@ class FailsAfterTheFirst(RaisesFor):
 
 
 @pytest.mark.parametrize("raises", [True, False])
-@pytest.mark.parametrize("asynchronous", [True, False])
-def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_was(raises, asynchronous):
-    heard = []
+def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_was(raises):
+    told = []
     engine = FailsAfterTheFirst((0, 2, 21), raises=raises)
-    result = searched(engine, "serial", [heard.append], asynchronous=asynchronous)
+    result = searched(engine, "serial", [told.append])
     assert [c.id for c in result.candidates if c.failure] == [0, 2, 21]
     assert result.candidates[0].loss == 0.0, "the lowest of all"
     assert [result.candidates[id].died for id in (0, 2)] == [1, 1]
     assert result.ranked[-1].id == 21
     assert 21 not in [c.id for c in result.found]
-    assert heard[-1]["best"] == result.ranked[0].id == 1
+    assert told[-1]["best"] == result.ranked[0].id == 1
 
 
 def test_those_that_failed_stand_last_and_answer_only_if_all_of_them_failed():
     def candidate(id, loss, failure=None):
         best = np.ones(1) if np.isfinite(loss) else None
-        return Candidate(id, k=3, a=np.ones(1), basis=id % 2, best=best, loss=loss, failure=failure)
+        return Candidate(id, k=3, a=np.ones(1), view=id % 2, best=best, loss=loss, failure=failure)
 
     failed = [candidate(0, 0.1, "a bug"), candidate(1, 0.2, "a bug"), candidate(2, np.inf, "a bug")]
     new, sound = candidate(3, np.inf), [candidate(4, 3.0), candidate(5, 4.0)]
@@ -177,8 +176,7 @@ def test_a_candidate_that_raises_on_the_way_has_no_part_in_the_answer(monkeypatc
     assert model.search_results_["selected"].sum() == (1 if selection == "best" else 2)
 
 
-@pytest.mark.parametrize("selection", ["best", "ensemble"])
-def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(monkeypatch, selection):
+def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(monkeypatch):
     usual = CPUEngine.value_and_gradient
     seen = set()
 
@@ -189,7 +187,7 @@ def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(
         return usual(self, problem, configurations)
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_their_second)
-    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
+    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0)
     with pytest.warns(UserWarning, match=r"4 of 4 candidates failed, and none was left that had not: the labels are"):
         model.fit(*points())
     assert model.search_results_["selected"][model.search_results_["loss"].argmin()]
@@ -226,23 +224,39 @@ def test_a_worker_out_of_memory_costs_the_candidate_that_wanted_it():
 # Workers
 
 
-def test_a_candidate_that_kills_every_worker_is_eliminated_and_reported_and_the_search_goes_on():
-    heard = []
+@dataclass(frozen=True)
+class KillsTheWorkersOf(Fake):
+    """Kills every process that evaluates a candidate; the loss of the others is their number."""
+
+    number: int
+    parent: int
+
+    def judged(self, problem, configuration):
+        if configuration.k == self.number:
+            assert os.getpid() != self.parent
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
+
+
+def test_a_candidate_that_kills_every_worker_ends_the_search_with_what_to_do_and_the_rest_is_kept(tmp_path):
+    told = []
     search = Search(Schedule(budget=2, rate=2, population=4), NumberedDraws(), unit_steps=1)
-    engine = KillsWorkersOf((0,), os.getpid())
-    with Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for("loky", 1)) as pool:
-        result = search.run(pool, [heard.append])
-    failures = {c.id: c.failure for c in result.candidates if c.failure}
-    assert failures == {0: WORKER_DIED}
-    assert {event["candidate"]: event["failure"] for event in heard if event.get("failure")} == failures
-    assert [c.id for c in result.ranked] == [1, 2, 4, 5]
-    assert result.candidates[0].died == 1
-    assert result.reason == "finished"
-    lost = [event for event in heard if event["event"] == "worker_lost"]
-    assert [event["candidates"] for event in lost][-1] == [0], "at last it was alone"
+    engine = KillsTheWorkersOf(5, os.getpid())  # of the second round
+    with (
+        Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for("loky", 1)) as pool,
+        opened(tmp_path, Identity({}, {})) as checkpoint,
+        pytest.raises(
+            WorkerError, match="died each time that they were given the same task.*smaller table.*checkpoint="
+        ),
+    ):
+        search.run(pool, [told.append], checkpoint)
+    lost = [event for event in told if event["event"] == "worker_lost"]
     assert len(lost) == 3
-    assert all("TerminatedWorkerError" in event["reason"] for event in lost)
+    assert all(5 in event["candidates"] and "TerminatedWorkerError" in event["reason"] for event in lost)
     assert set(lost[0]) == schema()["worker_lost"]
+    with opened(tmp_path, Identity({}, {})) as checkpoint:
+        assert checkpoint.found.round == 1
+        assert [c.loss for c in checkpoint.found.candidates[:4]] == [0, 1, 2, 3]
 
 
 @dataclass(frozen=True)
@@ -267,10 +281,10 @@ def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_p
         "pglearn.estimators.pglearn.chosen_engine",
         lambda name, loss, propagation, *_, **__: Tells(loss, propagation, folder=str(tmp_path)),
     )
-    heard, killed = [], set()
+    told, killed = [], set()
 
     def kill_a_worker(event):
-        heard.append(event)
+        told.append(event)
         if event["event"] == "candidate_advanced" and len(killed) < 2:
             busy = {int(text) for path in tmp_path.iterdir() if (text := path.read_text())} - killed - {os.getpid()}
             for pid in busy:
@@ -286,7 +300,7 @@ def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_p
     for name in model.search_results_:
         np.testing.assert_array_equal(model.search_results_[name], expected.search_results_[name])
     np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
-    ran = [(event["candidate"], event["steps"]) for event in heard if event["event"] == "candidate_advanced"]
+    ran = [(event["candidate"], event["steps"]) for event in told if event["event"] == "candidate_advanced"]
     assert len(ran) == len(set(ran)) == 4 * 3
 
 
@@ -297,9 +311,9 @@ def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_p
 def test_max_time_is_honoured_to_within_one_step(name):
     step = 0.3
     searched(Scripted(lambda k: 1.0) if name != "loky" else RaisesFor(()), name)  # workers take a while to start
-    heard = []
-    result = searched(Sleepy(step), name, [heard.append], max_time=1.0)
-    took = heard[-1]["time"] - heard[0]["time"]
+    told = []
+    result = searched(Sleepy(step), name, [told.append], max_time=1.0)
+    took = told[-1]["time"] - told[0]["time"]
     assert result.reason == "out of time"
     assert 1.0 <= took < 1.0 + step + 0.5  # and some patience with a busy machine
     assert np.isfinite(result.ranked[0].loss)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.search.fakes import NEVER_ENOUGH, Bowl, Fake, Scripted, small_problem
 from pglearn.engine import CPUEngine, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.search import Candidate, Descent, Stint
-from pglearn.search.gradient import MOST_STEPS, advance
+from pglearn.search.gradient import advance
 
 
 class Clock:
@@ -58,13 +57,6 @@ def test_a_stint_of_no_steps_evaluates_where_the_candidate_stands():
     assert candidate.steps == 0
     assert candidate.history == [(0, 10.0, 0.5)]
     np.testing.assert_array_equal(candidate.answer.a, [4.0, 2.0])
-
-
-def test_a_stint_of_no_steps_does_nothing_for_one_that_was_evaluated_before():
-    (candidate,) = run(Bowl(), [newborn()], Stint(steps=2))
-    before = list(candidate.history)
-    run(Bowl(), [candidate], Stint(steps=0))
-    assert candidate.history == before
 
 
 def test_a_step_is_measured_in_units_of_the_candidates_own_weights():
@@ -124,48 +116,6 @@ def test_a_loss_near_perfect_is_enough():
         (candidate,) = run(engine, [newborn()], Stint(steps=3), from_10_to_30)
         assert candidate.converged == (steps == 0)
         assert candidate.steps == steps
-
-
-@pytest.mark.parametrize(("labels", "steps"), [(None, 20), (3, 20), (2, MOST_STEPS), (1, MOST_STEPS)])
-def test_with_as_many_weights_as_labels_a_run_is_cut_short(labels, steps):
-    engine = Scripted(lambda k: 15.0)
-    (candidate,) = run(engine, [newborn(a=(1.0, 2.0))], Stint(steps=20), replace(NEVER_ENOUGH, labels=labels))
-    assert candidate.steps == steps
-    assert candidate.converged == (steps == MOST_STEPS)
-
-
-TIED = (np.array([0, 1, 1, 1]),)
-
-
-def test_tied_weights_go_where_one_weight_for_all_of_them_would():
-    a, gradient = np.array([4.0, 2.0, 2.0, 2.0]), np.array([1.0, 3.0, -1.0, 4.0])
-    candidate = Candidate(0, k=5, a=a, dg_da=gradient)
-    other = Candidate(1, k=5, a=2 * a, dg_da=-gradient)
-    Descent(Yardstick(0.0, 1.0), tied=TIED).move([candidate, other])
-    # dg/dt of the one weight t is the sum of the three, and moves each of them by its third
-    np.testing.assert_allclose(candidate.a, NEVER_ENOUGH.step(a, np.array([1.0, 2.0, 2.0, 2.0])))
-    np.testing.assert_allclose(other.a, NEVER_ENOUGH.step(2 * a, -np.array([1.0, 2.0, 2.0, 2.0])))
-
-
-def test_tied_weights_that_pull_against_each_other_have_no_direction():
-    candidate = Candidate(0, k=5, a=np.ones(4), dg_da=np.array([0.0, 1.0, 1.0, -2.0]), loss=9.0)
-    assert replace(NEVER_ENOUGH, tied=TIED).converged(candidate)
-    assert not NEVER_ENOUGH.converged(candidate)
-
-
-def test_in_a_basis_without_ties_every_weight_goes_its_own_way():
-    gradient = np.array([1.0, 3.0, -1.0, 4.0])
-    candidate = Candidate(0, k=5, a=np.ones(4), basis=1, dg_da=gradient)
-    replace(NEVER_ENOUGH, tied=(*TIED, None)).move([candidate])
-    np.testing.assert_array_equal(candidate.a, NEVER_ENOUGH.step(np.ones(4), gradient))
-
-
-@pytest.mark.parametrize(("labels", "steps"), [(3, 20), (2, MOST_STEPS)])
-def test_tied_weights_count_as_one(labels, steps):
-    engine = Scripted(lambda k: 15.0)
-    descent = replace(NEVER_ENOUGH, labels=labels, tied=TIED)
-    (candidate,) = run(engine, [newborn(a=(1.0, 2.0, 2.0, 2.0))], Stint(steps=20), descent)
-    assert candidate.steps == steps
 
 
 def test_a_converged_candidate_stays_where_it_is_when_resumed():
@@ -241,11 +191,6 @@ def test_time_that_a_converged_candidate_leaves_is_not_saved_up(clock):
     descent = Descent(Yardstick(perfect=1.0, chance=20.0))
     (candidate,) = run(Ticking(clock), [newborn()], Stint(seconds=5), descent)
     assert candidate.converged
-    assert candidate.overrun == 0
-
-
-def test_steps_know_no_overrun(clock):
-    (candidate,) = run(Ticking(clock), [newborn()], Stint(steps=3))
     assert candidate.overrun == 0
 
 

@@ -13,7 +13,6 @@ import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +38,9 @@ from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
 from pglearn.search import Candidate, Stint
 from pglearn.search.clusters.broadcast import Broadcast
-from pglearn.search.handle import InMemory, OnDisk
+from pglearn.search.handle import OnDisk
 from pglearn.search.pool import Pool, Task, run_task
-from pglearn.search.workers import workers_for
+from pglearn.search.workers import Workers, workers_for
 
 
 def pool_of(engine, workers):
@@ -61,6 +60,11 @@ def ones(number):
     return [Candidate(id, k=id, a=np.ones(2)) for id in range(number)]
 
 
+def came_back(engine, workers, given, stint):
+    with pool_of(engine, workers) as pool:
+        return sorted(pool.run(given, stint), key=lambda candidate: candidate.id)
+
+
 @contextmanager
 def process_pool(workers=2):
     # spawn: a fork of a process with threads can hang, and newer Pythons warn of it
@@ -74,15 +78,10 @@ def serial():
 
 
 def assert_identical(result, other):
-    assert [c.id for c in result.candidates] == [c.id for c in other.candidates]
+    assert len(result.candidates) == len(other.candidates)
     for one, two in zip(result.candidates, other.candidates, strict=True):
-        assert (one.k, one.born, one.died, one.steps, one.history) == (
-            two.k,
-            two.born,
-            two.died,
-            two.steps,
-            two.history,
-        )
+        for name in ("id", "k", "born", "died", "steps", "history"):
+            assert getattr(one, name) == getattr(two, name)
         for name in ("a", "dg_da", "best"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
@@ -90,25 +89,16 @@ def assert_identical(result, other):
 # The same answer everywhere
 
 
-@pytest.mark.parametrize(("name", "n_jobs"), [("threads", 1), ("threads", 3), ("loky", 1), ("loky", 2), (None, 2)])
+@pytest.mark.parametrize(("name", "n_jobs"), [("threads", 1), ("threads", 3), ("loky", 2), (None, 2)])
 def test_a_named_executor_gives_what_the_serial_one_does(serial, name, n_jobs):
     assert_identical(searched(CPUEngine(), workers_for(name, n_jobs)), serial)
 
 
-def test_given_threads_give_what_the_serial_search_does(serial):
-    with ThreadPoolExecutor(2) as executor:
+@pytest.mark.parametrize("start", [ThreadPoolExecutor, process_pool])
+def test_a_given_executor_gives_what_the_serial_one_does_and_is_left_open(serial, start):
+    with start(2) as executor:
         assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
-
-
-def test_given_processes_give_what_the_serial_search_does(serial):
-    with process_pool() as executor:
-        assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
-        assert executor.submit(os.getpid).result() != os.getpid()  # it is still ours to use
-
-
-def test_one_job_without_an_executor_is_serial():
-    assert workers_for(None, 1).executor() is None
-    assert workers_for("serial", 8).executor() is None
+        assert executor.submit(abs, -1).result() == 1
 
 
 @pytest.mark.parametrize("executor", ["desk", "desk://host:8786", 3, object])
@@ -135,7 +125,6 @@ def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
         for candidate in pool.run(candidates(16), Stint(steps=1)):
             back.append(candidate)
             if len(back) == 15:
-                assert (tmp_path / "killed").exists(), "one is still under way"
                 (tmp_path / engine.after).touch()
     assert sorted(candidate.id for candidate in back) == list(range(16))
     needed = sum(len(candidate.history) for candidate in back)
@@ -144,12 +133,13 @@ def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
 
 
 def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
-    engine = KillsItsWorker(parent=os.getpid())
-    sentence = (
-        r"Workers died with every candidate that they were given.*use fewer of them \(n_jobs=1\) or a smaller table"
-    )
-    with pytest.raises(WorkerError, match=sentence), pool_of(engine, workers_for("loky", 2)) as pool:
-        list(pool.run(candidates(), Stint(steps=1)))
+    sentence = r"Workers died each time that they were given the same task \(TerminatedWorkerError.*use fewer of them"
+    losses = []
+    with pool_of(KillsItsWorker(parent=os.getpid()), workers_for("loky", 2)) as pool:
+        pool.on_loss = lambda ids, reason: losses.append(ids)
+        with pytest.raises(WorkerError, match=sentence):
+            list(pool.run(candidates(), Stint(steps=1)))
+    assert losses == [[0, 1, 2, 3]] * 3, "each death is told once, with all that was under way"
     assert_identical(searched(CPUEngine(), workers_for("loky", 2)), serial)
 
 
@@ -157,24 +147,32 @@ def test_a_given_executor_that_breaks_is_not_replaced():
     with (
         process_pool(1) as executor,
         pytest.raises(WorkerError, match=r"The given executor does not work .*start a new one and fit again"),
-        pool_of(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1)) as pool,
     ):
-        list(pool.run(candidates(), Stint(steps=1)))
+        came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), candidates(), Stint(steps=1))
 
 
 def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(WorkerError, match="start a new one"), pool_of(Fails(), workers_for(executor, 1)) as pool:
-        list(pool.run(candidates(), Stint(steps=1)))
+    with pytest.raises(WorkerError, match="start a new one"):
+        came_back(Bowl(), workers_for(executor, 1), ones(2), Stint(steps=1))
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
 def test_a_candidate_that_raises_comes_back_with_its_failure(name):
-    with pool_of(Fails(), workers_for(name, 2)) as pool:
-        back = list(pool.run(ones(4), Stint(steps=1)))
-    assert sorted(candidate.id for candidate in back) == [0, 1, 2, 3]
-    assert {candidate.failure for candidate in back} == {"ZeroDivisionError at step 0: a bug"}
+    back = came_back(Fails(), workers_for(name, 2), ones(4), Stint(steps=1))
+    assert [candidate.failure for candidate in back] == ["ZeroDivisionError at step 0: a bug"] * 4
+
+
+def test_joblib_works_beside_a_search_before_and_after():
+    """Its own processes are not made to be shared."""
+    for _ in range(2):
+        assert len(came_back(Bowl(), workers_for("loky", 2), candidates(), Stint(steps=1))) == 4
+        assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
+
+
+def test_processes_are_kept_for_the_next_search():
+    assert workers_for("loky", 1).executor() is workers_for("loky", 1).executor()
 
 
 # What a worker sees and leaves behind
@@ -186,82 +184,22 @@ def temporary(tmp_path, monkeypatch):
     return lambda: [path.name for path in tmp_path.glob("pglearn-*")]
 
 
-def test_the_temporary_folder_is_removed_afterwards(temporary):
+def test_points_are_written_for_other_processes_and_removed_afterwards(temporary):
     with pool_of(CPUEngine(), workers_for("loky", 2)) as pool:
         assert len(temporary()) == 1
         list(pool.run(candidates(), Stint(steps=1)))
     assert temporary() == []
-
-
-def test_the_temporary_folder_is_removed_after_an_error(temporary):
     with pytest.raises(WorkerError, match="first failed with ZeroDivisionError at step 0: a bug"):
         searched(Fails(), workers_for("loky", 2))
     assert temporary() == []
-
-
-def test_nothing_is_written_when_memory_is_shared(temporary):
     with pool_of(CPUEngine(), workers_for("threads", 2)) as pool:
         list(pool.run(candidates(), Stint(steps=1)))
-        assert temporary() == []
+        assert temporary() == [], "threads share them"
 
 
 def test_other_processes_see_the_points_read_only():
-    with pool_of(SeesWritablePoints(), workers_for("loky", 2)) as pool:
-        assert [candidate.loss for candidate in pool.run(ones(2), Stint(steps=0))] == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_numerical_libraries_use_one_thread_inside_a_task(name):
-    with threadpool_limits(2), pool_of(CountsThreads(), workers_for(name, 2)) as pool:
-        assert [candidate.loss for candidate in pool.run(ones(4), Stint(steps=0))] == [1.0] * 4
-
-
-@pytest.mark.parametrize("name", ["serial", "threads"])
-def test_numerical_libraries_have_their_threads_back_afterwards(name):
-    with threadpool_limits(2):
-        searched(CPUEngine(), workers_for(name, 2))
-        assert most_threads() == 2
-
-
-def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
-    engine = Overlapping()
-    with threadpool_limits(2):
-        with pool_of(engine, workers_for("threads", 2)) as pool:
-            list(pool.run(ones(2), Stint(steps=0)))
-        assert engine.threads_when_alone == 1
-        assert most_threads() == 2
-
-
-def test_processes_that_no_search_uses_end_after_a_while(monkeypatch):
-    monkeypatch.setattr("pglearn.search.workers.IDLE_SECONDS", 0.2)
-    workers = workers_for("loky", 1)
-    first = workers.executor()
-    pid = first.submit(os.getpid).result()
-    workers.close()
-    assert workers.executor() is first, "it is still there for the next"
-    workers.close()
-    assert wait_for(lambda: not Path(f"/proc/{pid}").exists() or None)
-    assert workers.executor() is not first
-    workers.close()
-
-
-def test_a_fork_does_not_use_the_processes_of_its_parent(monkeypatch):
-    workers = workers_for("loky", 1)
-    of_parent = workers.executor()
-    with monkeypatch.context() as in_the_fork:
-        in_the_fork.setattr(os, "getpid", lambda: -1)
-        assert workers.executor() is not of_parent
-        workers.broken(RuntimeError())
-    assert workers.executor() is of_parent
-
-
-def test_of_two_searches_whose_processes_died_the_second_takes_those_that_the_first_has_started():
-    first, second = workers_for("loky", 1), workers_for("loky", 1)
-    assert first.executor() is second.executor()
-    first.broken(RuntimeError())
-    new = first.executor()
-    second.broken(RuntimeError())
-    assert second.executor() is new
+    back = came_back(SeesWritablePoints(), workers_for("loky", 2), ones(2), Stint(steps=0))
+    assert [candidate.loss for candidate in back] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
@@ -275,29 +213,39 @@ def test_points_and_labels_do_not_travel_with_a_task(kind):
     assert sent < problem.labelled.nbytes / 3
 
 
+@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
+def test_numerical_libraries_use_one_thread_inside_a_task_and_have_theirs_back_afterwards(name):
+    with threadpool_limits(2):
+        back = came_back(CountsThreads(), workers_for(name, 2), ones(4), Stint(steps=0))
+        assert [candidate.loss for candidate in back] == [1.0] * 4
+        assert most_threads() == 2
+
+
+def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
+    engine = Overlapping()
+    with threadpool_limits(2):
+        came_back(engine, workers_for("threads", 2), ones(2), Stint(steps=0))
+        assert engine.threads_when_alone == 1
+        assert most_threads() == 2
+
+
+def test_threads_end_with_the_pool():
+    before = threading.active_count()
+    came_back(Bowl(), workers_for("threads", 3), candidates(), Stint(steps=1))
+    assert threading.active_count() <= before  # those of others may have ended
+
+
 # Stopping
 
 
-def test_what_is_sent_as_a_cluster_is_told_to_stop_knows_of_it(monkeypatch):
-    class AtOnce(threading.Thread):
-        def start(self):
-            self.run()
-
-    monkeypatch.setattr(threading, "Thread", AtOnce)
-    sent = []
-    handle = Broadcast(told=lambda name: sent.append(copy(handle)))
-    handle.stop()
-    handle.stop()
-    assert [other.stopped() for other in sent] == [True], "told once"
-
-
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_after_a_stop_candidates_come_back_as_they_are(name):
+def test_after_a_stop_candidates_come_back_as_they_are_and_one_can_still_be_looked_at(name):
     with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
         assert not pool.stopped
         pool.stop()
         assert pool.stopped
         back = list(pool.run(candidates(), Stint(steps=5)))
+        assert pool.look_at(back[0]).started
     assert len(back) == 4
     assert not any(candidate.started for candidate in back)
 
@@ -306,7 +254,9 @@ class Vanished(Executor):
     """An executor whose workers never come."""
 
     def submit(self, fn, /, *args, **kwargs):
-        return Future()
+        future = Future()
+        future.set_running_or_notify_cancel()
+        return future
 
 
 class Idle(Executor):
@@ -319,11 +269,8 @@ class Idle(Executor):
 
 
 def test_workers_that_do_nothing_are_an_error_and_not_asked_without_end():
-    with (
-        pool_of(Bowl(), workers_for(Idle(), 2)) as pool,
-        pytest.raises(WorkerError, match="install the same pglearn on every worker"),
-    ):
-        list(pool.run(ones(3), Stint(steps=5)))
+    with pytest.raises(WorkerError, match="install the same pglearn on every worker"):
+        came_back(Bowl(), workers_for(Idle(), 2), ones(3), Stint(steps=5))
 
 
 @pytest.mark.parametrize("how", ["stop", "deadline"])
@@ -355,93 +302,46 @@ class Elsewhere(Executor):
 
 
 def test_workers_on_another_machine_are_told_what_to_use():
-    with (
-        pool_of(Bowl(), workers_for(Elsewhere(), 1)) as pool,
-        pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"),
-    ):
-        list(pool.run(ones(2), Stint(steps=1)))
+    with pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"):
+        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Stint(steps=1))
 
 
 class Dying(Executor):
     """Loses all that it is given."""
 
-    def __init__(self, most=0):
-        self.asked, self.most = 0, most
-
     def submit(self, fn, /, *args, **kwargs):
-        self.asked += 1
-        assert self.asked <= self.most
         future = Future()
         future.set_exception(BrokenExecutor("a process was terminated"))
         return future
 
 
-class Replaced:
+class Replaced(Workers):
     """Workers with an executor that is replaced when it breaks, as loky's is."""
 
-    at_once = 1
-
-    def __init__(self, executor):
-        self.asked, self._executor = 0, executor
-
-    def handle(self, problem):
-        return InMemory(problem)
+    def __init__(self):
+        self.asked = 0
 
     def executor(self):
         self.asked += 1
-        return self._executor
-
-    def broken(self, error):
-        pass
-
-    def close(self):
-        pass
+        return Dying()
 
 
-def test_workers_that_die_after_the_deadline_are_not_asked_without_end():
-    workers = Replaced(Dying(most=30))
+@pytest.mark.parametrize("how", ["stop", "deadline"])
+def test_when_time_is_up_nothing_is_asked_of_workers_that_are_gone(how):
+    workers = Replaced()
     with pool_of(Bowl(), workers) as pool:
-        back = list(pool.run(ones(3), Stint(steps=5, deadline=time.time() - 1)))
+        if how == "stop":
+            pool.stop()
+        back = list(pool.run(ones(3), Stint(steps=5, deadline=time.time() - 1 if how == "deadline" else None)))
     assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert not any(candidate.started or candidate.failure for candidate in back)
-
-
-def test_after_a_stop_nothing_is_asked_of_workers_that_are_gone():
-    """A cluster without workers would be waited for, for minutes, and an error at the end."""
-    workers = Replaced(Dying())
-    with pool_of(Bowl(), workers) as pool:
-        pool.stop()
-        back = list(pool.run(ones(3), Stint(steps=5)))
-    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
     assert workers.asked == 0
 
 
-@pytest.mark.parametrize("name", ["serial", "loky"])
-def test_a_look_at_one_candidate_does_not_mind_the_stop(name):
-    with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
-        pool.stop()
-        seen = pool.look_at(candidates(1)[0])
-    assert seen.started
-    assert seen.steps == 0
+# A parent that is killed
 
 
-# What a search leaves to others
-
-
-def test_joblib_works_after_a_search_on_processes_and_before_the_next():
-    for _ in range(2):
-        with pool_of(Bowl(), workers_for("loky", 2)) as pool:
-            assert len(list(pool.run(candidates(), Stint(steps=1)))) == len(candidates())
-        assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
-
-
-def test_threads_end_with_the_pool():
-    before = threading.active_count()
-    with pool_of(Bowl(), workers_for("threads", 3)) as pool:
-        list(pool.run(candidates(), Stint(steps=1)))
-    assert threading.active_count() <= before  # those of others may have ended
-
-
+@pytest.mark.xdist_group("signals")
 def test_workers_whose_parent_was_killed_stop_after_the_step_they_are_in(tmp_path):
     """The parent is killed as nothing can clean up after it; its workers must not go on for hours."""
     script = tmp_path / "orphans.py"
@@ -476,27 +376,23 @@ def wait_for(condition, seconds=60):
 
 
 def busy_children(pid):
+    """Those that have used three seconds of a processor: they are not starting any more."""
     children = [
         child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
     ]
-    return [int(child) for child in children if is_busy(int(child), since=3.0)]
+    return [int(child) for child in children if ticks(int(child)) > 3 * os.sysconf("SC_CLK_TCK")]
 
 
-def is_busy(pid, since=None):
-    """Whether a process uses the processor now; with `since`, whether it has used that many seconds in all."""
-
-    def ticks():
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return None
-        return None if fields[0] == "Z" else int(fields[11]) + int(fields[12])
-
-    first = ticks()
-    if first is None:
-        return False
-    if since is not None:
-        return first / os.sysconf("SC_CLK_TCK") > since
+def is_busy(pid):
+    """Whether a process uses the processor now."""
+    first = ticks(pid)
     time.sleep(0.5)
-    last = ticks()
-    return last is not None and last > first
+    return ticks(pid) > first
+
+
+def ticks(pid):
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] == "Z" else int(fields[11]) + int(fields[12])
