@@ -16,6 +16,7 @@ import pytest
 
 from pglearn import PGLearnClassifier
 
+pytestmark = pytest.mark.xdist_group("signals")
 PATIENCE = 60  # seconds for what should take one or two
 
 # Labels that have nothing to do with the points: the search never converges, and its budget lasts for hours.
@@ -83,8 +84,15 @@ if __name__ == "__main__":
 """
 
 
+def written(path):
+    """A table with labels that have nothing to do with its columns."""
+    rng = np.random.default_rng(0)
+    labels = np.where(np.arange(60) < 30, rng.choice(["x", "y"], 60), None)
+    pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).assign(kind=labels).to_csv(path, index=False)
+
+
 @contextmanager
-def process(tmp_path, script, *arguments):
+def process(tmp_path, script, *arguments, **environment):
     """A script in a process group of its own, as a shell would start it."""
     path = tmp_path / "script.py"
     path.write_text(script)
@@ -94,6 +102,7 @@ def process(tmp_path, script, *arguments):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, **environment},
     )
     try:
         yield running
@@ -138,6 +147,20 @@ def test_an_interrupt_while_workers_start_ends_with_an_answer_too(tmp_path):
     assert "reason: interrupted" in out
 
 
+def test_a_termination_ends_the_command_and_leaves_no_worker_and_no_points(tmp_path):
+    table, out, temporary = tmp_path / "t.csv", tmp_path / "out", tmp_path / "temporary"
+    temporary.mkdir()
+    written(table)
+    arguments = ["fit", table, "--target", "kind", "-o", out, "--budget", 10**7, "--jobs", 2]
+    with process(tmp_path, COMMAND, *arguments, TMPDIR=str(temporary)) as running:
+        wait_for_events(out / "events.jsonl", running)
+        assert list(temporary.glob("pglearn-*"))
+        running.terminate()
+        running.communicate(timeout=PATIENCE)
+    assert running.returncode == 128 + signal.SIGTERM
+    assert list(temporary.glob("pglearn-*")) == []
+
+
 def test_the_second_interrupt_stops_at_once(tmp_path):
     with process(tmp_path, SLOW_STEP) as running:
         wait_for_line(running, "step")
@@ -161,11 +184,7 @@ def wait_for_events(path, running):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_one_interrupt_ends_the_command_with_all_files_and_a_note(tmp_path, jobs):
-    rng = np.random.default_rng(0)
-    labels = np.where(np.arange(60) < 30, rng.choice(["x", "y"], 60), None)
-    pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).assign(kind=labels).to_csv(
-        tmp_path / "t.csv", index=False
-    )
+    written(tmp_path / "t.csv")
     out = tmp_path / "out"
     arguments = ["fit", tmp_path / "t.csv", "--target", "kind", "-o", out, "--budget", 10**7, "--jobs", jobs]
     with process(tmp_path, COMMAND, *arguments) as running:
@@ -210,13 +229,6 @@ def test_max_time_ends_a_fit_with_the_best_so_far(n_jobs):
     assert model.stop_reason_ == "out of time"
     assert (model.search_results_["steps"] < 2 * 10**7).all()
     assert np.isfinite(model.label_distributions_).all()
-
-
-def test_a_fit_that_runs_to_its_end_says_finished():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
-    model = PGLearnClassifier(budget=1, n_candidates=2, max_time=600, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "finished"
 
 
 def test_units_of_seconds_run_a_real_fit():

@@ -7,14 +7,12 @@ import os
 import signal
 import time
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from pglearn import cli
 from pglearn.engine import CPUEngine
 from pglearn.search import read_events
-from tests.test_interrupt import COMMAND, PATIENCE, process
+from tests.test_interrupt import COMMAND, PATIENCE, process, written
 
 SEARCH = ["--budget", "4", "--candidates", "4", "--jobs", "1", "--quiet", "--loss", "ranking"]
 RESULTS = ("predictions.csv", "feature_weights.csv")
@@ -41,11 +39,8 @@ STUCK_COMMAND = SLOW_COMMAND.replace("time.sleep(0.1)", "time.sleep(60 * (calls.
 
 @pytest.fixture
 def table(tmp_path):
-    rng = np.random.default_rng(0)
-    labels = np.where(np.arange(60) < 30, rng.choice(["x", "y"], 60), None)
-    path = tmp_path / "t.csv"
-    pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).assign(kind=labels).to_csv(path, index=False)
-    return path
+    written(tmp_path / "t.csv")
+    return tmp_path / "t.csv"
 
 
 @pytest.fixture
@@ -84,6 +79,7 @@ def says(capsys, *words, sentence):
     assert error.count("\n") == 1
 
 
+@pytest.mark.xdist_group("signals")
 def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, expected, capsys):
     with process(tmp_path, SLOW_COMMAND, *arguments(table, out)) as running:
         wait_until_round(out / "events.jsonl", 12, running)
@@ -99,6 +95,7 @@ def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, exp
     assert [event["event"] for event in events].count("search_resumed") == 1
 
 
+@pytest.mark.xdist_group("signals")
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
         wait_until_round(out / "events.jsonl", 2, running)
@@ -170,23 +167,22 @@ def test_more_time_is_given_on_the_command_line(table, out, expected, capsys):
     assert results(out) == expected
 
 
-def test_a_search_that_has_ended_is_not_resumed(table, out, expected, capsys):
+def test_where_there_is_nothing_to_resume_it_says_so(tmp_path, table, out, capsys):
     assert cli.main(arguments(table, out)) == 0
     capsys.readouterr()
     says(capsys, "resume", out, sentence="has ended: there is nothing to resume.")
-
-
-def test_a_folder_without_a_search_is_said_to_be_so(tmp_path, capsys):
     says(capsys, "resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"pglearn_command": 1}', '{"pglearn_command": 1, "a": 2}', "3"])
-def test_a_damaged_command_is_said_to_be_so(stopped, content, capsys):
-    (stopped / "checkpoint" / "command.json").write_text(content)
-    says(capsys, "resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
+def test_a_damaged_command_is_said_to_be_so(stopped, capsys):
+    path = stopped / "checkpoint" / "command.json"
+    version = json.loads(path.read_text())["pglearn"]
+    for content in ("", "[]", "3", "{}", f'{{"pglearn": "{version}"}}', f'{{"pglearn": "{version}", "a": 2}}'):
+        path.write_text(content)
+        says(capsys, "resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
 
 
 def test_a_command_of_another_version_is_said_to_be_so(stopped, capsys):
     path = stopped / "checkpoint" / "command.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "pglearn_command": 9}))
-    says(capsys, "resume", stopped, sentence="written by another version of pglearn (format 9, this one reads 1)")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pglearn": "0.0.1"}))
+    says(capsys, "resume", stopped, sentence="was written by pglearn 0.0.1, and this is")

@@ -45,10 +45,6 @@ def test_a_budget_of_one_unit_eliminates_no_one():
     assert schedule.steps(3) == [3]
 
 
-def test_a_budget_below_the_rate_eliminates_no_one():
-    assert Schedule(budget=4, rate=5, population=5).milestones == [4]
-
-
 def test_milestones_of_a_budget_that_is_no_power_are_fractions_of_it():
     schedule = Schedule(budget=10, rate=3, population=7)
     assert schedule.milestones == [10 / 9, 10 / 3, 10]
@@ -83,16 +79,12 @@ def test_configurations_are_those_of_the_formula_when_r_divides_T(schedule):
     ("schedule", "sentence"),
     [
         ({"budget": 0}, "budget=0 must be a whole number of at least 1: it is the number of units (B)"),
-        ({"budget": -3}, "budget=-3 must be a whole number of at least 1"),
         ({"budget": 2.0}, "budget=2.0 must be a whole number of at least 1"),
         ({"budget": "16"}, "budget='16' must be a whole number of at least 1"),
         ({"budget": True}, "budget=True must be a whole number of at least 1"),
-        ({"budget": None}, "budget=None must be a whole number of at least 1"),
         ({"rate": 1}, "downsampling_rate=1 must be a whole number of at least 2: of that many candidates (r) one"),
         ({"rate": 2.5}, "downsampling_rate=2.5 must be a whole number of at least 2"),
-        ({"rate": True}, "downsampling_rate=True must be a whole number of at least 2"),
         ({"population": 0}, "n_candidates=0 must be a whole number of at least 1: it is the number of candidates (T)"),
-        ({"population": float("nan")}, "n_candidates=nan must be a whole number of at least 1"),
         ({"population": 2, "rate": 3}, "n_candidates=2 is less than downsampling_rate=3, so none would survive"),
         ({"population": 2, "rate": 3}, "take at least 3 candidates or a smaller rate"),
     ],
@@ -104,8 +96,3 @@ def test_what_cannot_be_a_schedule_is_refused_with_a_sentence(schedule, sentence
 
 def test_whole_numbers_of_numpy_are_whole_numbers():
     assert Schedule(np.int64(16), np.int32(2), np.uint8(8)).milestones == [1, 2, 4, 8, 16]
-
-
-def test_truth_values_of_numpy_are_not_whole_numbers():
-    with pytest.raises(InputError, match=r"budget=.*True.* must be a whole number"):
-        Schedule(np.True_, 2, 8)

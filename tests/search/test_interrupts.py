@@ -10,16 +10,10 @@ import pytest
 
 from pglearn.search.interrupts import first_interrupt
 
-
-@pytest.fixture
-def python_handles_interrupts():
-    """A test run in the background of a shell inherits that Ctrl-C is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.xdist_group("signals")
 
 
-@pytest.mark.usefixtures("python_handles_interrupts")
+@pytest.mark.usefixtures("interruptible")
 def test_the_first_interrupt_stops_and_the_second_interrupts():
     stops = []
     with first_interrupt() as interrupt:
@@ -29,13 +23,6 @@ def test_the_first_interrupt_stops_and_the_second_interrupts():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert stops == ["stop"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.usefixtures("python_handles_interrupts")
-def test_the_usual_handler_is_back_after_the_search():
-    with first_interrupt():
-        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
