@@ -6,6 +6,7 @@ import numpy as np
 
 from pglearn import datasets
 from pglearn.datasets import PERCENTS, SPLITS, Benchmark, Published
+from pglearn.files import digest
 
 POINTS, FEATURES, CLASSES = 60, 3, 3
 
@@ -29,7 +30,7 @@ def arrays(seed=0):
 
 def published(content, name="yale"):
     """What the loader would have to expect of such a file."""
-    return Published(POINTS, FEATURES, CLASSES, datasets.checksum(content), datasets.PUBLISHED[name].source)
+    return Published(POINTS, FEATURES, CLASSES, digest(content), datasets.PUBLISHED[name].source)
 
 
 def benchmark(name="tiny", seed=0):
