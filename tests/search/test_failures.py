@@ -94,24 +94,6 @@ def test_one_of_a_population_that_raises_does_not_take_the_others_with_it():
     ]
 
 
-def test_a_fit_reports_candidates_that_raised(monkeypatch):
-    usual = CPUEngine.value_and_gradient
-
-    def sometimes(self, problem, configurations):
-        if configurations[0].owner == 1:
-            raise MemoryError("no room")
-        return usual(self, problem, configurations)
-
-    monkeypatch.setattr(CPUEngine, "value_and_gradient", sometimes)
-    sentence = r"1 of 8 candidates failed and were left out, the first with MemoryError at step 0: no room"
-    with pytest.warns(UserWarning, match=sentence):
-        model = PGLearnClassifier(budget=4, n_candidates=4, random_state=0).fit(*points())
-    failure = model.search_results_["failure"]
-    assert failure.tolist() == ["", "MemoryError at step 0: no room", *[""] * 6]
-    assert model.search_results_["died"][1] == 1
-    assert not model.search_results_["selected"][1]
-
-
 @dataclass(frozen=True)
 class FailsAfterTheFirst(RaisesFor):
     """The same, but they raise, or their loss is no number, from their first step on."""

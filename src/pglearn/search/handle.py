@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import numpy as np
 
 from pglearn.errors import WorkerError
 from pglearn.problem import Array, Problem
+from pglearn.search.interrupts import without_interrupts
 from pglearn.sparse import parts_of, table_of
 
 LABELS = ("labelled", "codes", "fold", "scored")
@@ -139,17 +139,3 @@ class _Opened:
 
 
 _opened = _Opened()
-
-
-@contextmanager
-def without_interrupts() -> Iterator[None]:
-    """Ctrl-C is ignored within, by the main thread and by processes that it starts meanwhile, for good."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or usual is None:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)

@@ -1,4 +1,4 @@
-"""Ctrl-C that ends a search, not the program."""
+"""Ctrl-C that ends a search, not the program and not its workers."""
 
 from __future__ import annotations
 
@@ -32,5 +32,19 @@ def first_interrupt() -> Iterator[FirstInterrupt]:
     signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield first
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Ctrl-C is ignored within, by the main thread and by processes that it starts meanwhile, for good."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, usual)

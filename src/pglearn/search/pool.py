@@ -21,7 +21,8 @@ from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
-from pglearn.search.handle import Handle, InMemory, without_interrupts
+from pglearn.search.handle import Handle, InMemory
+from pglearn.search.interrupts import without_interrupts
 from pglearn.search.limits import one_thread
 from pglearn.search.workers import Lost, Workers, out_of_tries
 from pglearn.threads import at_most

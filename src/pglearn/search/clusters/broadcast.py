@@ -46,8 +46,12 @@ class Broadcast(Handle):
         return problem
 
 
-class ClusterWorkers(Workers):
-    """What the three have to say: how to connect, how a task is sent, and what its error means."""
+class ClusterWorkers(Workers, Executor):
+    """An executor whose tasks are those of an engine, with their outcomes as futures of Python's own.
+
+    These can be cancelled at any time: what the engine does then is not waited for. What the three have to say is how
+    to connect, how a task is sent, and what its error means.
+    """
 
     def __init__(self, given: Any, n_jobs: int) -> None:
         self.given = given
@@ -62,7 +66,25 @@ class ClusterWorkers(Workers):
         return Broadcast()
 
     def executor(self) -> Executor:
-        return Tasks(self.send, self.cause)
+        return self
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            remote = self.send(partial(fn, *args, **kwargs))
+        except Exception as error:  # engines that have gone say so by exceptions of every kind
+            raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
+        remote.add_done_callback(lambda done: self._settle(future, done))
+        return future
+
+    def _settle(self, future: Future[Any], done: Any) -> None:
+        with suppress(InvalidStateError):  # cancelled meanwhile
+            try:
+                result = done.result()
+            except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
+                future.set_exception(explained(self.cause(error)))
+            else:
+                future.set_result(result)
 
     def close(self) -> None:
         self.cleanup.close()
@@ -77,34 +99,6 @@ class ClusterWorkers(Workers):
     def cause(self, error: BaseException) -> BaseException:
         """What a task has failed with: `Lost`, if it is to run again."""
         raise NotImplementedError
-
-
-class Tasks(Executor):
-    """An executor whose tasks are those of an engine, with their outcomes as futures of Python's own.
-
-    These can be cancelled at any time: what the engine does then is not waited for."""
-
-    def __init__(self, send: Callable[[Callable[[], Any]], Any], cause: Callable[[BaseException], BaseException]):
-        self._send = send
-        self._cause = cause
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            remote = self._send(partial(fn, *args, **kwargs))
-        except Exception as error:  # engines that have gone say so by exceptions of every kind
-            raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
-        remote.add_done_callback(lambda done: self._settle(future, done))
-        return future
-
-    def _settle(self, future: Future[Any], done: Any) -> None:
-        with suppress(InvalidStateError):  # cancelled meanwhile
-            try:
-                result = done.result()
-            except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
-                future.set_exception(explained(self._cause(error)))
-            else:
-                future.set_result(result)
 
 
 def explained(error: BaseException) -> BaseException:

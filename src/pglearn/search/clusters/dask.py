@@ -11,7 +11,7 @@ from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.handle import without_interrupts
+from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, out_of_tries
 
 PATIENCE = 60  # seconds for a scheduler to answer
@@ -59,7 +59,7 @@ class Cluster(ClusterWorkers):
             raise WorkerError(NO_ANSWER)
         if self._points is None or self._points.status != "finished":
             self._scatter()
-        return super().executor()
+        return self
 
     def send(self, call: Callable[[], Any]) -> Any:
         return self._client.submit(arrived, self._points, call, pure=False)

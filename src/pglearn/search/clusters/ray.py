@@ -8,7 +8,7 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.handle import without_interrupts
+from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost
 
 
@@ -54,7 +54,7 @@ class Cluster(ClusterWorkers):
             raise WorkerError("The Ray cluster does not answer any more: start it and fit again.")
         if self._points is None:
             self._points = ray.put(self.problem)
-        return super().executor()
+        return self
 
     def send(self, call: Callable[[], Any]) -> Any:
         return self._arrived.remote(self._points, call).future()

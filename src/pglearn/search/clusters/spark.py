@@ -14,7 +14,7 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.handle import without_interrupts
+from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, out_of_tries
 from pglearn.sparse import parts_of
 
@@ -41,7 +41,7 @@ class Cluster(ClusterWorkers):
     def executor(self) -> Executor:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
-        return super().executor()
+        return self
 
     def send(self, call: Callable[[], Any]) -> Any:
         future: Future[Any] = Future()
