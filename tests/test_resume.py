@@ -99,9 +99,9 @@ def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, exp
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
         wait_until_round(out / "events.jsonl", 2, running)
-        time.sleep(0.5)  # until it is stuck
+        time.sleep(1)  # until it is stuck
         os.killpg(running.pid, signal.SIGINT)
-        time.sleep(0.05)
+        time.sleep(1)  # two that come at once are one
         os.killpg(running.pid, signal.SIGINT)
         _, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, err
