@@ -7,6 +7,7 @@ small, and made of plain values, so that they can be stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,7 +43,7 @@ class NumberColumn:
     median: float
     center: float
     scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
-    blanks: tuple[str, ...] = ()  # texts that count as missing, as they did in fit
+    blanks: Sequence[str] = ()  # texts that count as missing, as they did in fit
 
     @property
     def feature_names(self) -> list[str]:
@@ -85,7 +86,7 @@ class CategoryColumn:
     """
 
     name: str
-    levels: tuple[str, ...]
+    levels: Sequence[str]
     has_missing: bool
 
     @property
@@ -177,4 +178,4 @@ def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple
             f"Column {name!r} has {len(counts)} levels: the {len(kept)} most frequent are kept, "
             f"the rest ({rows} rows) count as no level."
         )
-    return CategoryColumn(name, tuple(sorted(kept)), has_missing=bool(np.any(codes < 0))), note
+    return CategoryColumn(name, sorted(kept), has_missing=bool(np.any(codes < 0))), note

@@ -24,7 +24,6 @@ from pglearn.tables.scaling import half_ranges, ranges_alike
 from pglearn.tables.texts import Floats
 
 _KEY = "table_encoder"
-_FORMAT = 1
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,7 +156,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """All that transform needs, without Python objects: fit for numpy.savez and allow_pickle=False."""
         check_is_fitted(self)
         state = {
-            "format": _FORMAT,
             "scale": self.scale if self.scale == "auto" else bool(self.scale),
             "max_levels": int(self.max_levels),
             "scaled": self.scaled_,
@@ -173,13 +171,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The encoder that `to_arrays` stored."""
         try:
             state = json.loads(str(arrays[_KEY]))
-            if state["format"] != _FORMAT:
-                raise ModelFileError(
-                    f"The table encoder was stored in format {state['format']}; this pglearn reads format "
-                    f"{_FORMAT}. Fit the model again, or read it with the version that wrote it."
-                )
             encoder = cls(scale=state["scale"], max_levels=state["max_levels"])
-            encoder._set_columns([_column(fields) for fields in state["columns"]])
+            columns = [(CategoryColumn if "levels" in c else NumberColumn)(**c) for c in state["columns"]]
+            encoder._set_columns(columns)
             encoder.scaled_, encoder.notes_ = state["scaled"], state["notes"]
             encoder._set_names_in(state["names_in"], named=state["named"])
         except (KeyError, TypeError, json.JSONDecodeError) as error:
@@ -257,9 +251,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Give one weight per name in feature_names_out_."
             )
         return a
-
-
-def _column(fields: dict[str, Any]) -> NumberColumn | CategoryColumn:
-    if "levels" in fields:
-        return CategoryColumn(fields["name"], tuple(fields["levels"]), fields["has_missing"])
-    return NumberColumn(**{**fields, "blanks": tuple(fields["blanks"])})
