@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,25 +53,19 @@ def test_endings_and_gzip(csv, name):
     assert read_table(path).to_numpy().tolist() == [[1, 2]]
 
 
-def test_bom_blank_lines_and_line_ends(csv):
-    frame = read_table(csv("\ufeffa,b\r\n\r\n1,2\r\n   \r\n3,4\r\n\r\n"))
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
-
-
-def test_quoted_field_over_several_lines_is_one_row(csv):
-    assert len(read_table(csv('a,b\n"x\ny, z",1\nw,2\n'))) == 2
-
-
-def test_spaces_after_the_separator_are_dropped(csv):
-    frame = read_table(csv('a, b, y\n1, NA, "u, v"\n'), target="y")
-    assert frame.columns.tolist() == ["a", "b", "y"]
-    assert pd.isna(frame["b"][0])
-    assert frame["y"][0] == "u, v"
-
-
-def test_nameless_columns_get_a_name(csv):
-    assert read_table(csv(",a,\n0,5,6\n")).columns.tolist() == ["Unnamed: 0", "a", "Unnamed: 2"]
+@pytest.mark.parametrize(
+    ("text", "columns", "values"),
+    [
+        ("\ufeffa,b\r\n\r\n1,2\r\n   \r\n3,4\r\n\r\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ('a,b\n"x\ny, z",1\nw,2\n', ["a", "b"], [["x\ny, z", 1], ["w", 2]]),
+        ('a, b, y\n1, 2, "u, v"\n', ["a", "b", "y"], [[1, 2, "u, v"]]),
+        (",a,\n0,5,6\n", ["Unnamed: 0", "a", "Unnamed: 2"], [[0, 5, 6]]),
+    ],
+)
+def test_lines_quotes_spaces_and_nameless_columns(csv, text, columns, values):
+    frame = read_table(csv(text))
+    assert frame.columns.tolist() == columns
+    assert frame.to_numpy().tolist() == values
 
 
 def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
@@ -121,17 +117,17 @@ def test_columns_that_are_text_stay_so(csv):
 # CSV that is not
 
 
-EMPTY = "is empty. Give a table"
-
-
 @pytest.mark.parametrize(
     ("name", "content", "parts"),
     [
-        ("t.csv", b"", [EMPTY]),
-        ("t.csv", b"\n\n", [EMPTY]),
-        ("t.csv", "\ufeff".encode(), [EMPTY]),
-        ("t.csv", b"   \n", [EMPTY]),
+        ("t.csv", b"", ["is empty. Give a table"]),
+        ("t.csv", "\ufeff".encode(), ["is empty. Give a table"]),
+        ("t.csv", b"   \n", ["is empty. Give a table"]),
         ("t.csv", b"a,b\n\n", ["has column names but no rows"]),
+        ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", ["is ragged: line 4 has 2 fields, the header has 3", "Correct that line"]),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n1\n", ["line 3 has 3 fields, the header has 2"]),
+        ("t.csv", b"a,b\n1,2\n1\n", ["line 3 has 1 field, the header has 2"]),
+        ("t.csv", b'a,b\n"1\n2",2\n1,2,\n', ["line 4 has 3 fields, the header has 2"]),
         ("t.xlsx", b"a\n1\n", ["not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz"]),
         ("t.csv", b"a,b,a\n1,2,3\n", ["has two columns called 'a'. Rename"]),
         ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0", ["binary data", "UTF-8"]),
@@ -154,21 +150,6 @@ def test_no_file(tmp_path):
         read_table(str(tmp_path / "no.csv"))
     with pytest.raises(InputError, match=says(tmp_path, "is a folder. Give the path of one file")):
         read_table(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a,b,c\n1,2,3\n\n1,2\n", "line 4 has 2 fields, the header has 3"),
-        ("a,b\n1,2\n1,2,3\n1\n", "line 3 has 3 fields, the header has 2"),
-        ("a,b\n1,2\n1\n", "line 3 has 1 field, the header has 2"),
-        ('a,b\n"1\n2",2\n1,2,\n', "line 4 has 3 fields, the header has 2"),
-    ],
-)
-def test_ragged(csv, text, found):
-    path = csv(text)
-    with pytest.raises(InputError, match=says(path, "is ragged", found, "Correct that line")):
-        read_table(path)
 
 
 def test_file_that_may_not_be_read(csv, monkeypatch):
@@ -201,7 +182,6 @@ def test_whatever_is_written_as_csv_is_read_with_its_shape(rows, separator):
 
 
 def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     written = pd.DataFrame({"x": [1.5, None], "c": ["NA", None]}, index=pd.Index(["k", "l"], name="key"))
     written.to_parquet(path)
@@ -222,7 +202,6 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 
 
 def test_damaged_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     pd.DataFrame({"x": [1.5]}).to_parquet(path)
     for content in (b"no parquet at all", path.read_bytes()[:-20], b"PAR1" + b"\0" * 20 + b"PAR1"):
@@ -232,9 +211,6 @@ def test_damaged_parquet(tmp_path):
 
 
 def test_parquet_with_duplicate_columns_or_without_rows(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
     path = tmp_path / "t.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
     with pytest.raises(InputError, match=says(path, "has two columns called 'a'")):
