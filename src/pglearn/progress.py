@@ -50,22 +50,16 @@ class TrialsBar:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task = progress.add_task("", best="", total=None)
-        self._method = ""
         self._highest = -1.0
 
     def __call__(self, event: Event) -> None:
         match event["event"]:
             case "search_started":
-                self._method = event["method"]
-                self._progress.update(self._task, total=event["budget"], description=f"{self._method} · 0 tried")
+                self._progress.update(self._task, total=event["budget"], description=event["method"])
             case "trial_ended":
                 self._highest = max(self._highest, event["accuracy"])
-                self._progress.update(
-                    self._task,
-                    completed=event["spent"],
-                    description=f"{self._method} · {event['candidate'] + 1} tried",
-                    best=f"best validation accuracy {self._highest:.4f}",
-                )
+                best = f"{event['candidate'] + 1} tried, best validation accuracy {self._highest:.4f}"
+                self._progress.update(self._task, completed=event["spent"], best=best)
 
 
 class Bar:
@@ -116,7 +110,7 @@ class Bar:
 
 def _described(event: Event) -> str:
     """What searches what, so that nobody takes a part of the rows for all of them."""
-    approximate = ", approximate neighbours" * (event.get("neighbors") == "approximate")
-    searched, points = event.get("searched", 0), event.get("points", 0)
-    part = f", {searched:,} of {points:,} rows" * (searched < points)
+    approximate = ", approximate neighbours" if event["neighbors"] == "approximate" else ""
+    searched, points = event["searched"], event["points"]
+    part = f", {searched:,} of {points:,} rows" if searched < points else ""
     return f"{event['engine']}{approximate}{part}"

@@ -19,7 +19,7 @@ from pglearn.parameters import check_whole
 from pglearn.tables.columns import CategoryColumn, NumberColumn, category_column, number_column
 from pglearn.tables.frames import array_names, as_frame, has_column_names
 from pglearn.tables.guess import Reading, numbers_the_rows, reading_of
-from pglearn.tables.notes import listed, note_on_numbering, notes_on
+from pglearn.tables.notes import listed, notes_on
 from pglearn.tables.scaling import half_ranges, ranges_alike
 from pglearn.tables.texts import Floats
 
@@ -99,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name, (reading, x) in numeric.items()
         }
         learned |= categories
-        self.notes_ = [*note_on_numbering(numbering), *notes_on(frame, readings, learned), *cut]
+        self.notes_ = [*notes_on(frame, numbering, readings, learned), *cut]
         if not learned:
             raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
         self._set_columns([learned[name] for name in readings if name in learned])
