@@ -48,7 +48,7 @@ class Problem:
     fold: Array
     scored: Array
     others: tuple[Points, ...] = ()
-    """The same points in other coordinates (`pglearn.basis`)."""
+    """The same points in other coordinates (`pglearn.views`)."""
     held_out: bool = False
     """Whether the scored labels are kept from a method that hides none by itself (`shown`)."""
 
@@ -72,7 +72,7 @@ class Problem:
         return cls(X, classes, labelled, codes, fold, scored, held_out=validation == "holdout")
 
     def among(self, rows: Array) -> Problem:
-        """The problem with these rows alone, in order, and the labels that they have; in the first basis."""
+        """The problem with these rows alone, in order, and the labels that they have; in the first view."""
         kept = np.isin(self.labelled, rows)
         return replace(
             self,
@@ -90,7 +90,7 @@ class Problem:
 
     @cached_property
     def views(self) -> tuple[Problem, ...]:
-        """The problem in each of its bases, the first with `X` itself."""
+        """The problem in each of its views, the first with `X` itself."""
         if not self.others:
             return (self,)
         return tuple(replace(self, X=X, others=()) for X in (self.X, *self.others))
