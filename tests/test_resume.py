@@ -62,11 +62,11 @@ def results(folder):
     return {name: (folder / name).read_bytes() for name in RESULTS}
 
 
-def wait_until_round(path, number, running):
+def wait_until_round(path, round, running):
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and running.poll() is None:
         events = read_events(path) if path.exists() else []
-        if any(event["event"] == "candidate_advanced" for event in events if event["number"] > number):
+        if any(event["event"] == "candidate_advanced" and event["round"] >= round for event in events):
             return
         time.sleep(0.02)
     pytest.fail(f"the search did not get there: {running.stderr.read()}")
@@ -82,7 +82,7 @@ def says(capsys, *words, sentence):
 @pytest.mark.xdist_group("signals")
 def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, expected, capsys):
     with process(tmp_path, SLOW_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 12, running)
+        wait_until_round(out / "events.jsonl", 1, running)
         os.kill(running.pid, signal.SIGKILL)
         running.wait(PATIENCE)
     assert sorted(path.name for path in out.iterdir()) == ["checkpoint", "events.jsonl"]
@@ -98,7 +98,7 @@ def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, exp
 @pytest.mark.xdist_group("signals")
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 2, running)
+        wait_until_round(out / "events.jsonl", 0, running)
         time.sleep(1)  # until it is stuck
         os.killpg(running.pid, signal.SIGINT)
         time.sleep(1)  # two that come at once are one

@@ -174,8 +174,10 @@ class _Round:
         self._longest_step = max([self._longest_step, *map(_step_seconds, group)])
         if self._is_over():
             return group
-        self._on_part(group)
-        if all(self._stint.is_over(candidate) for candidate in group):
+        is_over = all(self._stint.is_over(candidate) for candidate in group)
+        if not is_over or len(group) > 1:  # those of a group come in one by one
+            self._on_part(group)
+        if is_over:
             return group
         if self._stint.deadline is None and _progress(group) <= _progress(before):
             raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
