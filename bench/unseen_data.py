@@ -11,7 +11,13 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from other_data import Rows, encoded, with_gaps
+from common import Rows, encoded
+
+
+def with_gaps(table: pd.DataFrame, columns: list[str], share: float, rng: np.random.Generator) -> pd.DataFrame:
+    for column in columns:
+        table[column] = table[column].mask(rng.random(len(table)) < share)
+    return table
 
 
 def thumbnails(seed: int) -> Rows:
