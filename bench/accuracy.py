@@ -89,7 +89,11 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.quick:
         options.only, options.splits, options.peers = ["iris", "wine-5"], 1, ["LDA", "SVC"]
         options.parameters = {"budget": 2, "n_candidates": 4}
-    asked = [*options.only, *(data_sets.SKLEARN if options.sklearn else ()), *(data_sets.UNSEEN if options.unseen else ())]
+    asked = [
+        *options.only,
+        *(data_sets.SKLEARN if options.sklearn else ()),
+        *(data_sets.UNSEEN if options.unseen else ()),
+    ]
     for source in data_sets.SOURCES:
         half = getattr(options, source)
         asked += data_sets.halves(source, half) if half else []
@@ -117,7 +121,9 @@ def mean_accuracies(found: dict[Fit, Score], methods: dict[str, Method]) -> Mean
     means: Means = {}
     for method in methods:
         row = {
-            table: float(np.mean([s.accuracy for fit, s in found.items() if (fit.method, fit.table) == (method, table)]))
+            table: float(
+                np.mean([s.accuracy for fit, s in found.items() if (fit.method, fit.table) == (method, table)])
+            )
             for table in tables
         }
         means[method] = row | {name: float(np.mean([row[table] for table in group])) for name, group in groups.items()}
@@ -170,7 +176,9 @@ def beside_the_best_peer(means: Means) -> str:
     ours, *peers = means.values()
     tables = [column for column in ours if not column.startswith("mean")]
     behind = {table: max(peer[table] for peer in peers) - ours[table] for table in tables}
-    far = [f"{table} by {100 * by:.1f}" for table, by in sorted(behind.items(), key=lambda of: -of[1]) if by > FAR_BEHIND]
+    far = [
+        f"{table} by {100 * by:.1f}" for table, by in sorted(behind.items(), key=lambda of: -of[1]) if by > FAR_BEHIND
+    ]
     level = sum(by <= 0 for by in behind.values())
     return (
         f"at or above the best peer on {level} of {len(tables)}; "
