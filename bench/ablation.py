@@ -25,29 +25,26 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import data_sets
 import fits
 from common import machine, print_columns
-from fits import Answer, Fit, Method, Score
+from fits import Answer, Fit, Method
 
 VIEWS = ("given", "components", "shared", "shared components", "linear")
 DEFAULT = "default"
+PUBLISHED = "published"
+HEAD = ("", "tables", "with an effect", "mean ± standard error", "worst", "best", "seconds")
+Draw = tuple[str, int]  # a table, and the number of a split or draw
 FEWEST_TABLES = 8  # on which a rule does something, for it to be judged
-
-
-class Case(NamedTuple):
-    """One draw of a table, and what it counts as in the mean: the table, or the split by itself."""
-
-    table: str
-    draw: int
-    counts_as: str
 
 
 def without(*views: str) -> dict[str, Any]:
@@ -77,27 +74,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     suites = chosen_suites(options)
     if options.is_other:
-        method = partial(default_of_the_other, graphs_alone=options.graphs_alone)
-        fits.scores(
-            all_fits(suites, [name_of_the_other(options)]),
-            {name_of_the_other(options): method},
-            options.jobs,
-            options.rows,
-        )
+        rows_of(suites, {options.is_other: partial(default_of_the_other, options.graphs_alone)}, options)
         return
     small = {"budget": 2} if options.quick else {}
-    methods: dict[str, Method] = {DEFAULT: partial(fits.pglearn, **small)}
-    methods |= {rule: partial(fits.pglearn, **(small | RULES[rule])) for rule in options.rules}
-    found = fits.scores(all_fits(suites, methods), methods, options.jobs, options.rows)
-    compared = list(options.rules)
+    methods: dict[str, Method] = {DEFAULT: partial(fits.ours, **small)}
+    methods |= {rule: partial(fits.ours, **(small | RULES[rule])) for rule in options.rules}
+    found = rows_of(suites, methods, options)
     if options.against:
-        compared.append(name_of_the_other(options))
-        found |= scores_of_the_other(options, arguments, all_fits(suites, compared[-1:]))
+        other, rows = rows_of_the_other(options, arguments)
+        methods[other], found = fits.ours, pd.concat([found, rows])
     print(machine())
-    for suite, cases in suites.items():
-        print(f"\n{suite}: {len(cases)} fits")
-        head = ["", "tables", "with an effect", "mean ± standard error", "worst", "best", "seconds"]
-        print_columns([head, *(line(rule, cases, found) for rule in compared)])
+    for suite, draws in suites.items():
+        print(f"\n{suite}: {len(draws)} fits")
+        compared = [name for name in methods if name != DEFAULT]
+        print_columns([HEAD, *(line(rule, suite, draws, found) for rule in compared)])
+
+
+def rows_of(suites: dict[str, list[Draw]], methods: dict[str, Method], options: argparse.Namespace) -> pd.DataFrame:
+    wanted = [Fit(method, *draw) for draws in suites.values() for draw in draws for method in methods]
+    return fits.rows(wanted, methods, options.jobs, options.rows)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -113,8 +108,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--graphs-alone", action="store_true", help="of that checkout")
     parser.add_argument("--rows", type=Path, help="a file that takes a line per fit; what is in it is not done again")
     parser.add_argument("--jobs", type=int, default=1, help="processes, a fit in each")
-    parser.add_argument("--quick", action="store_true", help="two small tables, a small budget, two rules")
-    parser.add_argument("--is-other", action="store_true", help=argparse.SUPPRESS)  # run with its src
+    parser.add_argument("--quick", action="store_true", help="two small tables, two rules, a small budget")
+    parser.add_argument("--is-other", metavar="NAME", help=argparse.SUPPRESS)  # run with the other checkout's src
     options = parser.parse_args(arguments)
     if options.quick:
         options.rules = ["without linear", "n_candidates=8"]
@@ -123,70 +118,55 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def chosen_suites(options: argparse.Namespace) -> dict[str, list[Case]]:
-    chosen = [*data_sets.halves("keel", "odd"), *data_sets.halves("r", "odd")]
-    held_out = [*data_sets.halves("keel", "even"), *data_sets.halves("r", "even"), *data_sets.UNSEEN]
+def chosen_suites(options: argparse.Namespace) -> dict[str, list[Draw]]:
+    """Tables and the number of a split or draw."""
+    odd, even = ([*data_sets.half("keel", which), *data_sets.half("r", which)] for which in ("odd", "even"))
     draws = range(options.seed, options.seed + options.draws)
-    suites = {}
-    if options.published:
-        splits = [(table, split) for table in data_sets.NAMES for split in options.splits]
-        suites["published"] = [Case(table, split, f"{table} {split}") for table, split in splits]
-    if options.chosen:
-        suites["chosen"] = [Case(table, draw, table) for table in chosen for draw in draws]
-    if options.held_out:
-        suites["held out"] = [Case(table, draw, table) for table in held_out for draw in draws]
-    if options.quick:
-        suites["quick"] = [Case(table, 0, table) for table in ("iris", "wine-5")]
-    return suites
+    suites = {
+        PUBLISHED: list(product(data_sets.NAMES, options.splits)) if options.published else [],
+        "chosen": list(product(odd, draws)) if options.chosen else [],
+        "held out": list(product([*even, *data_sets.UNSEEN], draws)) if options.held_out else [],
+        "quick": [("iris", 0), ("wine-5", 0)] if options.quick else [],
+    }
+    return {suite: draws for suite, draws in suites.items() if draws}
 
 
-def all_fits(suites: dict[str, list[Case]], methods: Iterable[str]) -> list[Fit]:
-    methods = list(methods)
-    return [Fit(method, case.table, case.draw) for cases in suites.values() for case in cases for method in methods]
-
-
-def line(rule: str, cases: list[Case], found: dict[Fit, Score]) -> list[str]:
+def line(rule: str, suite: str, draws: list[Draw], found: pd.DataFrame) -> list[str]:
     """Of one rule: how it differs from the default on the tables on which any label does."""
-    differences: dict[str, list[float]] = {}
-    changed, seconds, by_default = set(), 0.0, 0.0
-    for case in cases:
-        usual, other = (found[Fit(method, case.table, case.draw)] for method in (DEFAULT, rule))
-        differences.setdefault(case.counts_as, []).append(100 * (other.accuracy - usual.accuracy))
-        seconds, by_default = seconds + other.seconds, by_default + usual.seconds
-        if other.labels != usual.labels:
-            changed.add(case.counts_as)
-    of_tables = np.array([np.mean(differences[table]) for table in sorted(changed)])
+    by_draw = found.set_index(["method", "table", "draw"])
+    usual, other = (by_draw.loc[method].loc[draws] for method in (DEFAULT, rule))
+    compared = pd.DataFrame(
+        {"points": 100 * (other.accuracy - usual.accuracy), "changed": other.labels != usual.labels}
+    )
+    counted = compared if suite == PUBLISHED else compared.groupby("table").agg({"points": "mean", "changed": "any"})
+    points = counted.points[counted.changed]
     figures = ["-", "-", "-"]
-    if len(of_tables) >= FEWEST_TABLES:
-        error = of_tables.std(ddof=1) / np.sqrt(len(of_tables))
-        figures = [f"{of_tables.mean():+.2f} ± {error:.2f}", f"{of_tables.min():+.1f}", f"{of_tables.max():+.1f}"]
-    return [rule, str(len(differences)), str(len(changed)), *figures, f"{seconds / by_default:.2f}"]
+    if len(points) >= FEWEST_TABLES:
+        figures = [f"{points.mean():+.2f} ± {points.sem():.2f}", f"{points.min():+.1f}", f"{points.max():+.1f}"]
+    seconds = other.seconds.sum() / usual.seconds.sum()
+    return [rule, str(len(counted)), str(len(points)), *figures, f"{seconds:.2f}"]
 
 
 # Another checkout
 
 
-def name_of_the_other(options: argparse.Namespace) -> str:
-    return f"{options.against.resolve().name}{', graphs alone' if options.graphs_alone else ''}"
+def rows_of_the_other(options: argparse.Namespace, arguments: Sequence[str]) -> tuple[str, pd.DataFrame]:
+    """What it is called, and its rows, by this script again in a process that imports pglearn from there."""
+    folder = options.against.resolve()
+    if not (folder / "src" / "pglearn").is_dir():
+        raise SystemExit(f"There is no src/pglearn in {folder}: --against names the folder of a checkout.")
+    name = f"{folder.name}, graphs alone" if options.graphs_alone else folder.name
+    with tempfile.TemporaryDirectory() as temporary:
+        path = options.rows or Path(temporary) / "rows.jsonl"
+        command = [sys.executable, __file__, *arguments, "--rows", str(path), "--is-other", name]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(folder / "src")})
+        return name, pd.DataFrame([row for fit, row in fits.stored(path).items() if fit.method == name])
 
 
-def scores_of_the_other(options: argparse.Namespace, arguments: Sequence[str], wanted: list[Fit]) -> dict[Fit, Score]:
-    """By this script again, in a process that imports pglearn from there."""
-    source = options.against.resolve() / "src"
-    if not (source / "pglearn").is_dir():
-        raise SystemExit(f"There is no {source / 'pglearn'}: --against names the folder of a checkout.")
-    with tempfile.TemporaryDirectory() as folder:
-        rows = options.rows or Path(folder) / "rows.jsonl"
-        command = [sys.executable, __file__, *arguments, "--rows", str(rows), "--is-other"]
-        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(source)})
-        stored = fits.stored(rows)
-    return {fit: stored[fit] for fit in wanted}
-
-
-def default_of_the_other(X: np.ndarray, y: np.ndarray, seed: int, graphs_alone: bool) -> Answer:
+def default_of_the_other(graphs_alone: bool, X: np.ndarray, y: np.ndarray, seed: int) -> Answer:
     if graphs_alone:
         _silence_other_models()
-    return fits.pglearn(X, y, seed)
+    return fits.ours(X, y, seed)
 
 
 def _silence_other_models() -> None:

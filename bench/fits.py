@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
 
 import data_sets
-from common import hidden, one_thread
+from common import hidden
 from peers import PEERS
 from pglearn import PGLearnClassifier
 
@@ -36,22 +38,8 @@ class Fit:
     noise: str = "none"
 
 
-@dataclass(frozen=True)
-class Score:
-    """Of the rows without a label: accuracy, mean confidence, expected calibration error. And processor seconds, and
-    a digest of all labels that tells whether two answers are the same."""
-
-    accuracy: float
-    seconds: float
-    labels: str
-    confidence: float | None = None
-    calibration_error: float | None = None
-
-
-def pglearn(X: np.ndarray, y: np.ndarray, seed: int, paper: bool = False, **parameters: Any) -> Answer:
-    """PGLearnClassifier with these parameters, on the CPU."""
-    make = PGLearnClassifier.paper if paper else PGLearnClassifier
-    model = make(engine="cpu", random_state=seed, **parameters).fit(X, y)
+def ours(X: np.ndarray, y: np.ndarray, seed: int, **parameters: Any) -> Answer:
+    model = PGLearnClassifier(engine="cpu", random_state=seed, **parameters).fit(X, y)
     return model.transduction_, model.confidence_
 
 
@@ -59,54 +47,53 @@ def peer(X: np.ndarray, y: np.ndarray, seed: int, name: str) -> Answer:
     return PEERS[name](X, y, seed), None
 
 
-def scores(
-    fits: Collection[Fit], methods: Mapping[str, Method], jobs: int = 1, path: Path | None = None
-) -> dict[Fit, Score]:
-    """The score of every fit: from the file where it is there, else measured and written to it at once."""
+def rows(fits: Iterable[Fit], methods: Mapping[str, Method], jobs: int, path: Path | None) -> pd.DataFrame:
+    """A row for every fit: from the file where it is there, else measured and written to it at once."""
+    wanted = list(fits)
     found = stored(path)
-    missing = [fit for fit in fits if fit not in found]
-    print(f"{len(missing)} of {len(fits)} fits to do", flush=True)
-    calls = (delayed(scored)(fit, methods[fit.method]) for fit in missing)
-    with (
-        path.open("a") if path else nullcontext() as file,
-        parallel_config("loky", inner_max_num_threads=1),
-    ):
-        for fit, score in Parallel(jobs, return_as="generator_unordered")(calls):
-            found[fit] = score
+    missing = [fit for fit in wanted if fit not in found]
+    print(f"{len(missing)} of {len(wanted)} fits to do", flush=True)
+    calls = (delayed(row)(fit, methods[fit.method]) for fit in missing)
+    with path.open("a") if path else nullcontext() as file, parallel_config("loky", inner_max_num_threads=1):
+        for measured in Parallel(jobs, return_as="generator_unordered")(calls):
+            found[fit_of(measured)] = measured
             if file:
-                file.write(json.dumps({"fit": asdict(fit), "score": asdict(score)}) + "\n")
-                file.flush()
-    return {fit: found[fit] for fit in fits}
+                print(json.dumps(measured), file=file, flush=True)
+    return pd.DataFrame([found[fit] for fit in wanted])
 
 
-def stored(path: Path | None) -> dict[Fit, Score]:
-    if path is None or not path.exists():
-        return {}
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    return {Fit(**row["fit"]): Score(**row["score"]) for row in rows}
+def stored(path: Path | None) -> dict[Fit, dict[str, Any]]:
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    return {fit_of(row): row for row in map(json.loads, lines)}
 
 
-def scored(fit: Fit, method: Method) -> tuple[Fit, Score]:
-    draw = data_sets.draw(fit.table, fit.draw, fit.percent, fit.noise)
-    with one_thread():
+def fit_of(row: dict[str, Any]) -> Fit:
+    return Fit(**{field.name: row[field.name] for field in fields(Fit)})
+
+
+def row(fit: Fit, method: Method) -> dict[str, Any]:
+    """Processor seconds; of the rows without a label accuracy and, where the method has a confidence, its mean and
+    its calibration error; and a digest that tells whether two answers have the same labels."""
+    X, y, shown = data_sets.draw(fit.table, fit.draw, fit.percent, fit.noise)
+    with threadpool_limits(1):
         _warm_up()
         started = time.process_time()
-        labels, confidence = method(draw.X, hidden(draw.y, draw.shown), fit.draw)
+        labels, confidence = method(X, hidden(y, shown), fit.draw)
         seconds = time.process_time() - started
-    right = (labels == draw.y)[~draw.shown]
-    accuracy, digest = float(right.mean()), hashlib.sha256(labels.astype(np.int64).tobytes()).hexdigest()[:16]
-    if confidence is None:
-        return fit, Score(accuracy, seconds, digest)
-    confidence = confidence[~draw.shown]
-    error = calibration_error(confidence, right)
-    return fit, Score(accuracy, seconds, digest, float(confidence.mean()), error)
+    right = (labels == y)[~shown]
+    digest = hashlib.sha256(labels.astype(np.int64).tobytes()).hexdigest()[:16]
+    found = asdict(fit) | {"accuracy": float(right.mean()), "seconds": seconds, "labels": digest}
+    if confidence is not None:
+        confidence = confidence[~shown]
+        found |= {"confidence": float(confidence.mean()), "calibration_error": calibration_error(confidence, right)}
+    return found
 
 
 @cache
 def _warm_up() -> None:
     """What is imported and compiled at first belongs to no fit."""
-    draw = data_sets.draw("iris-5", 0)
-    PGLearnClassifier(budget=2, n_candidates=2, engine="cpu", random_state=0).fit(draw.X, hidden(draw.y, draw.shown))
+    X, y, shown = data_sets.draw("iris-5", 0)
+    ours(X, hidden(y, shown), 0, budget=2, n_candidates=2)
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:

@@ -1,15 +1,14 @@
 """What else one could use in pglearn's place, each tuned on the shown labels alone.
 
 Every peer is called as `peer(X, y, seed)`, y being −1 where the label is hidden, and returns a label for every row. A
-setting is chosen by hiding a third of the labels at a time. Of settings that do equally well the first one is taken,
-so grids begin with the usual value.
+setting is chosen by hiding a third of the labels at a time; of settings that do equally well, the first is taken.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -67,11 +66,12 @@ def tuned(model: Any, grid: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Any
 # Over a graph
 
 
-def best_propagation(settings: Iterator[Propagate], y: np.ndarray, seed: int) -> np.ndarray:
+def best_propagation(settings: Iterable[Propagate], y: np.ndarray, seed: int) -> np.ndarray:
     """The labels from the setting that finds hidden ones best."""
 
     def found(propagate: Propagate) -> float:
-        return float(np.mean([(propagate(_without(y, fold)) == y)[fold].mean() for fold in folds(y, seed)]))
+        hidden = folds(y, seed)
+        return float(np.mean([(propagate(_without(y, fold)) == y)[fold].mean() for fold in hidden]))
 
     return max(settings, key=found)(y)
 
@@ -82,9 +82,8 @@ def _without(y: np.ndarray, fold: np.ndarray) -> np.ndarray:
     return shown
 
 
-def raw_and_standardised(X: np.ndarray) -> Iterator[np.ndarray]:
-    yield X
-    yield StandardScaler().fit_transform(X)
+def raw_and_standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X, StandardScaler().fit_transform(X)
 
 
 def affinities(X: np.ndarray) -> Iterator[Any]:
@@ -97,22 +96,13 @@ def affinities(X: np.ndarray) -> Iterator[Any]:
         yield np.exp(-gamma * squares)
 
 
-def label_spreading(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
-    return best_propagation(_over_affinities(models, X), y, seed)
+def propagated(models: list[Any], X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    """By these models of scikit-learn."""
+    graphs = (W for features in raw_and_standardised(X) for W in affinities(features))
+    return best_propagation((partial(_transduction, model, W) for W in graphs for model in models), y, seed)
 
 
-def label_propagation(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    return best_propagation(_over_affinities([LabelPropagation()], X), y, seed)
-
-
-def _over_affinities(models: list[Any], X: np.ndarray) -> Iterator[Propagate]:
-    for features in raw_and_standardised(X):
-        for W in affinities(features):
-            yield from (partial(transduction, model, W) for model in models)
-
-
-def transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
+def _transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
     # A copy, because scikit-learn divides it in place. Iterations over a full matrix are what takes the time here.
     model.set_params(kernel=lambda *_: W.copy(), max_iter=1000 if issparse(W) else 60)
     with without_warnings():
@@ -121,20 +111,18 @@ def transduction(model: Any, W: Any, y: np.ndarray) -> np.ndarray:
 
 def graph_learning(method: str, X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """Laplace or Poisson learning of the package graphlearning."""
-    return best_propagation(_over_graphs(method, X), y, seed)
-
-
-def _over_graphs(method: str, X: np.ndarray) -> Iterator[Propagate]:
     import graphlearning
 
     # The package's default solver for Poisson's equation diverges on a graph in several parts, as COIL's is.
     options = {"laplace": {}, "poisson": {"solver": "gradient_descent"}}[method]
+    settings = []
     for features in raw_and_standardised(X):
         distances, neighbours = NearestNeighbors(n_neighbors=max(NEIGHBOURS) + 1).fit(features).kneighbors(features)
         distances = np.maximum(distances, 1e-100)  # its kernel divides by the k-th distance
         for k in NEIGHBOURS:
             W = graphlearning.weightmatrix.knn(features, k, knn_data=(neighbours, distances))
-            yield partial(_solution, getattr(graphlearning.ssl, method)(W, **options))
+            settings.append(partial(_solution, getattr(graphlearning.ssl, method)(W, **options)))
+    return best_propagation(settings, y, seed)
 
 
 def _solution(model: Any, y: np.ndarray) -> np.ndarray:
@@ -146,61 +134,59 @@ def _solution(model: Any, y: np.ndarray) -> np.ndarray:
 # Over features
 
 
-def svc(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    shown = y >= 0
+def svc(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
     model = Pipeline([("scale", StandardScaler()), ("svc", SVC())])
     C = [10.0, 1.0, 100.0]
     gammas = np.array([1.0, 0.25, 4.0]) / X.shape[1]
     grid = [
-        {"scale": ["passthrough"], "svc__C": C, "svc__gamma": gammas / X[shown].var()},
+        {"scale": ["passthrough"], "svc__C": C, "svc__gamma": gammas / X.var()},
         {"scale": [StandardScaler()], "svc__C": C, "svc__gamma": gammas},
     ]
-    return tuned(model, grid, X[shown], y[shown], seed).predict(X)
+    return tuned(model, grid, X, y, seed)
 
 
-def logistic_regression(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    return _logistic_regression(X, y, seed).predict(X)
-
-
-def _logistic_regression(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
-    shown = y >= 0
+def logistic_regression(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
     model = Pipeline([("scale", StandardScaler()), ("logistic", LogisticRegression(max_iter=300))])
     grid = {"scale": ["passthrough", StandardScaler()], "logistic__C": [1.0, 0.01, 0.1, 10.0, 100.0]}
-    return tuned(model, grid, X[shown], y[shown], seed)
+    return tuned(model, grid, X, y, seed)
+
+
+def lda(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)
+
+
+def extra_trees(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    return ExtraTreesClassifier(500, random_state=seed).fit(X, y)
+
+
+def gradient_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    """With leaves of few rows in the grid: the default of 20 splits nothing where a class has ten labels."""
+    model = HistGradientBoostingClassifier(learning_rate=0.2, max_iter=30, early_stopping=False, random_state=seed)
+    return tuned(model, {"min_samples_leaf": [5, 2, 20]}, X, y, seed)
+
+
+def supervised(fit: Callable[..., Any], X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    """A model that is fitted to the labelled rows alone."""
+    shown = y >= 0
+    return fit(X[shown], y[shown], seed).predict(X)
 
 
 def self_training(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """Around the logistic regression that does best alone, with a tuned threshold."""
-    model = SelfTrainingClassifier(_logistic_regression(X, y, seed))
+    shown = y >= 0
+    model = SelfTrainingClassifier(logistic_regression(X[shown], y[shown], seed))
     return tuned(model, {"threshold": [0.75, 0.95]}, X, y, seed).predict(X)
 
 
-def lda(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    shown = y >= 0
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X[shown], y[shown]).predict(X)
-
-
-def extra_trees(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    shown = y >= 0
-    return ExtraTreesClassifier(500, random_state=seed).fit(X[shown], y[shown]).predict(X)
-
-
-def gradient_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    """With leaves of few rows in the grid: the default of 20 splits nothing where a class has ten labels."""
-    shown = y >= 0
-    model = HistGradientBoostingClassifier(learning_rate=0.2, max_iter=30, early_stopping=False, random_state=seed)
-    return tuned(model, {"min_samples_leaf": [5, 2, 20]}, X[shown], y[shown], seed).predict(X)
-
-
 PEERS: dict[str, Peer] = {
-    "LabelSpreading": label_spreading,
-    "LabelPropagation": label_propagation,
+    "LabelSpreading": partial(propagated, [LabelSpreading(alpha=alpha) for alpha in ALPHAS]),
+    "LabelPropagation": partial(propagated, [LabelPropagation()]),
     "SelfTraining": self_training,
-    "SVC": svc,
-    "LogisticRegression": logistic_regression,
-    "LDA": lda,
-    "ExtraTrees": extra_trees,
-    "HistGradientBoosting": gradient_boosting,
+    "SVC": partial(supervised, svc),
+    "LogisticRegression": partial(supervised, logistic_regression),
+    "LDA": partial(supervised, lda),
+    "ExtraTrees": partial(supervised, extra_trees),
+    "HistGradientBoosting": partial(supervised, gradient_boosting),
 }
 if importlib.util.find_spec("graphlearning"):
     PEERS |= {"Laplace": partial(graph_learning, "laplace"), "Poisson": partial(graph_learning, "poisson")}

@@ -21,7 +21,7 @@ PORT = 10001
 
 
 def main() -> int:
-    from bench.processes import ray_head
+    from tests.clusters.processes import ray_head
 
     from tests.clusters import loopback
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
+from tests.clusters.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError

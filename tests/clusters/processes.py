@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PATIENCE = 600  # seconds: a busy machine takes minutes to start a process
 
 
@@ -28,9 +28,8 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 
 @contextmanager
 def started(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process whose workers can import the tests and these scripts, ended with the block."""
-    path = os.pathsep.join(map(str, (ROOT, ROOT / "bench")))
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment}
+    """A process whose workers can import the tests, ended with the block."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=log.parent
