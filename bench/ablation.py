@@ -13,8 +13,8 @@ rule does something (a label differs), worst and best. Below eight such tables a
 data sets there are five, so each split counts as a table. Seconds are of the processor, all of a rule's fits over the
 default's. A file of rows is of one state of the code: begin another one when the code has changed.
 
---against runs the default of another checkout, from its folder, with PYTHONPATH on its src. --graphs-alone keeps the
-models that this checkout may have beside its graphs from answering.
+--against runs the default of another checkout, from its folder. --graphs-alone, for 0c10e5c and before, keeps the
+models that it has beside its graphs from answering.
 """
 
 from __future__ import annotations
@@ -36,13 +36,11 @@ import pandas as pd
 
 import data_sets
 import fits
-from common import machine, print_columns
+from common import machine
 from fits import Answer, Fit, Method
 
 VIEWS = ("given", "components", "shared", "shared components", "linear")
-DEFAULT = "default"
-PUBLISHED = "published"
-HEAD = ("", "tables", "with an effect", "mean ± standard error", "worst", "best", "seconds")
+DEFAULT, PUBLISHED = "default", "published"
 Draw = tuple[str, int]  # a table, and the number of a split or draw
 FEWEST_TABLES = 8  # on which a rule does something, for it to be judged
 
@@ -87,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for suite, draws in suites.items():
         print(f"\n{suite}: {len(draws)} fits")
         compared = [name for name in methods if name != DEFAULT]
-        print_columns([HEAD, *(line(rule, suite, draws, found) for rule in compared)])
+        print(pd.DataFrame([line(rule, suite, draws, found) for rule in compared]).set_index("").to_string())
 
 
 def rows_of(suites: dict[str, list[Draw]], methods: dict[str, Method], options: argparse.Namespace) -> pd.DataFrame:
@@ -131,20 +129,23 @@ def chosen_suites(options: argparse.Namespace) -> dict[str, list[Draw]]:
     return {suite: draws for suite, draws in suites.items() if draws}
 
 
-def line(rule: str, suite: str, draws: list[Draw], found: pd.DataFrame) -> list[str]:
+def line(rule: str, suite: str, draws: list[Draw], found: pd.DataFrame) -> dict[str, Any]:
     """Of one rule: how it differs from the default on the tables on which any label does."""
     by_draw = found.set_index(["method", "table", "draw"])
     usual, other = (by_draw.loc[method].loc[draws] for method in (DEFAULT, rule))
-    compared = pd.DataFrame(
-        {"points": 100 * (other.accuracy - usual.accuracy), "changed": other.labels != usual.labels}
-    )
-    counted = compared if suite == PUBLISHED else compared.groupby("table").agg({"points": "mean", "changed": "any"})
+    other = other.assign(points=100 * (other.accuracy - usual.accuracy), changed=other.labels != usual.labels)
+    counted = other if suite == PUBLISHED else other.groupby("table").agg({"points": "mean", "changed": "any"})
     points = counted.points[counted.changed]
-    figures = ["-", "-", "-"]
-    if len(points) >= FEWEST_TABLES:
-        figures = [f"{points.mean():+.2f} ± {points.sem():.2f}", f"{points.min():+.1f}", f"{points.max():+.1f}"]
-    seconds = other.seconds.sum() / usual.seconds.sum()
-    return [rule, str(len(counted)), str(len(points)), *figures, f"{seconds:.2f}"]
+    judged = len(points) >= FEWEST_TABLES
+    return {
+        "": rule,
+        "tables": len(counted),
+        "with an effect": len(points),
+        "mean ± standard error": f"{points.mean():+.2f} ± {points.sem():.2f}" if judged else "-",
+        "worst": f"{points.min():+.1f}" if judged else "-",
+        "best": f"{points.max():+.1f}" if judged else "-",
+        "seconds": f"{other.seconds.sum() / usual.seconds.sum():.2f}",
+    }
 
 
 # Another checkout
@@ -164,18 +165,10 @@ def rows_of_the_other(options: argparse.Namespace, arguments: Sequence[str]) -> 
 
 
 def default_of_the_other(graphs_alone: bool, X: np.ndarray, y: np.ndarray, seed: int) -> Answer:
-    if graphs_alone:
-        _silence_other_models()
-    return fits.ours(X, y, seed)
-
-
-def _silence_other_models() -> None:
-    """In a checkout that weighs other models beside its graphs, let none of them count."""
-    try:
+    if graphs_alone:  # of a checkout that weighs other models beside its graphs
         judgement = importlib.import_module("pglearn.estimators.rehearsal").Judgement
-    except ModuleNotFoundError:
-        return  # it has none
-    importlib.import_module("pglearn.estimators.pglearn").judged = lambda *_: judgement(None, {})
+        importlib.import_module("pglearn.estimators.pglearn").judged = lambda *_: judgement(None, {})
+    return fits.ours(X, y, seed)
 
 
 if __name__ == "__main__":

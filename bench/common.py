@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import platform
 import re
-import resource
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy
+import sklearn
 
 Rows = tuple[np.ndarray, np.ndarray]  # X, y
-GIB = 2**30
 
 
 def made_up(n: int, d: int, n_classes: int, seed: int = 0, separation: float = 1.0) -> Rows:
-    """Overlapping normal clouds, one per class, in shuffled order. Makes no array of n×d but X."""
+    """Overlapping normal clouds, one per class, in shuffled order."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % n_classes)
     centres = separation * rng.normal(size=(n_classes, d))
     X = rng.standard_normal((n, d))
     for c in range(n_classes):
-        for row in np.flatnonzero(y == c):
-            X[row] += centres[c]
+        X[y == c] += centres[c]
     return X, y
 
 
-def few_labels(y: np.ndarray, fraction: float, seed: int = 0) -> np.ndarray:
-    """A mask of the rows to label: the fraction of each class, at least four."""
+def few_labels(y: np.ndarray, fraction: float, seed: int = 0, of_each: int | None = None) -> np.ndarray:
+    """A mask of the rows to label: the fraction of each class, at least four; or so many `of_each`."""
     rng = np.random.default_rng(seed)
     labelled = np.zeros(len(y), dtype=bool)
     for c in np.unique(y):
         rows = rng.permutation(np.flatnonzero(y == c))
-        labelled[rows[: max(4, round(fraction * len(rows)))]] = True
+        labelled[rows[: of_each or max(4, round(fraction * len(rows)))]] = True
     return labelled
 
 
@@ -76,45 +77,36 @@ def _bytes(field: str) -> int:
 
 
 def in_a_process(task: Callable[..., Any], here: bool = False, **arguments: Any) -> Any:
-    """What the task returns in a new process, which fails after an hour or beyond 20 GiB; or `here`, in this one."""
+    """What the task returns in a new process, where memory is its own; or `here`, in this one."""
     if here:
         return task(**arguments)
-    with multiprocessing.get_context("spawn").Pool(1, _limit_memory) as pool:
-        return pool.apply_async(task, kwds=arguments).get(timeout=3600)
-
-
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (20 * GIB, 20 * GIB))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(task, kwds=arguments)
 
 
 class Figure(NamedTuple):
-    """One row of the table: what was measured, beside what it should be, where that is said."""
+    """One row of a table: what was measured, beside what it should be, where that is said."""
 
-    name: str
+    figure: str
     measured: str
     aim: str = ""
 
 
-def print_figures(figures: Iterable[Figure]) -> None:
+Sections = Mapping[str, Callable[[bool], Iterable[Figure]]]  # by name; each is told whether to be quick
+
+
+def print_sections(sections: Sections, description: str, arguments: Sequence[str] | None) -> None:
+    """The figures of a script's sections, as the command line says."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=sections, default=list(sections))
+    parser.add_argument("--quick", action="store_true", help="small problems, in this process")
+    options = parser.parse_args(arguments)
+    figures = [figure for name in options.only for figure in sections[name](options.quick)]
     print(machine())
-    print_columns([Figure("figure", "measured", "aim"), *figures])
-
-
-def print_columns(rows: Sequence[Sequence[str]]) -> None:
-    """The first row as the head, in columns as wide as they need."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for at, row in enumerate(rows):
-        print(" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        if at == 0:
-            print("-|-".join("-" * width for width in widths))
+    print(pd.DataFrame(figures).set_index("figure").to_string())
 
 
 def machine() -> str:
-    """The machine and versions, for the line above a table."""
-    import scipy
-    import sklearn
-
-    return (
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    )
+    """For the line above a table."""
+    versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"

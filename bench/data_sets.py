@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from sklearn import datasets
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import packages
 from common import Rows, few_labels
@@ -19,22 +18,10 @@ __all__ = ["NAMES", "NOISE", "UNSEEN"]
 
 HALVES = {"even": 0, "odd": 1}
 SOURCES = {"keel": tuple(packages.KEEL), "r": tuple(packages.R)}
-LOADERS = {
-    "digits": datasets.load_digits,
-    "wine": datasets.load_wine,
-    "cancer": datasets.load_breast_cancer,
-    "iris": datasets.load_iris,
-}
+LOADERS = {"digits": load_digits, "wine": load_wine, "cancer": load_breast_cancer, "iris": load_iris}
+Draw = tuple[np.ndarray, np.ndarray, np.ndarray]
 FIVE = "-5"  # ends the name of a table of which five labels of each class are seen, instead of a share
 SKLEARN = (*LOADERS, "digits-5", "wine-5", "cancer-5")
-
-
-class Draw(NamedTuple):
-    """Features, classes 0 … c−1 and a mask of the labelled rows; every other row is a test row."""
-
-    X: np.ndarray
-    y: np.ndarray
-    shown: np.ndarray
 
 
 def half(source: str, which: str) -> list[str]:
@@ -44,14 +31,17 @@ def half(source: str, which: str) -> list[str]:
 
 
 def draw(name: str, number: int, percent: int = 10, noise: str = "none") -> Draw:
-    """A published split of the paper's data sets; of another table rows and labels by the number as a seed."""
+    """X, classes 0 … c−1 and a mask of the labelled rows; every other row is a test row.
+
+    A published split of the paper's data sets; of another table rows and labels by the number as a seed.
+    """
     if name in NAMES:
         data = _published(name)
         X, y, shown = data.X, data.y, data.labelled(percent, number)
     else:
         X, y = _rows(name, number)
-        shown = _five_of_each(y, number) if name.endswith(FIVE) else few_labels(y, percent / 100, number)
-    return Draw(X if noise == "none" else noisy(X, noise, number), y, shown)
+        shown = few_labels(y, percent / 100, number, of_each=5 if name.endswith(FIVE) else None)
+    return X if noise == "none" else noisy(X, noise, number), y, shown
 
 
 @cache
@@ -70,11 +60,3 @@ def _rows(name: str, seed: int) -> Rows:
     if table in packages.KEEL or table in packages.R:
         return packages.rows_of(table, seed)
     raise SystemExit(f"There is no table {name}.")
-
-
-def _five_of_each(y: np.ndarray, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    shown = np.zeros(len(y), dtype=bool)
-    for c in np.unique(y):
-        shown[rng.permutation(np.flatnonzero(y == c))[:5]] = True
-    return shown

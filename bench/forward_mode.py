@@ -20,9 +20,6 @@ symbol                  meaning                                                 
 ``V``                   validation rows (``valid``)                                   v
 ``g``                   ranking loss of the row-normalised F on V                     scalar
 ======================  ============================================================  ===========
-
-Time O(e·c·t·d) for e edges and t iterations. The derivatives with respect to different features share the
-graph, F and ∂g/∂F; those are computed once.
 """
 
 from __future__ import annotations
@@ -34,12 +31,8 @@ from sklearn.neighbors import NearestNeighbors
 
 
 def knn_weights(X, a, k):
-    """W_ij = exp(−Σ_m a_m (x_im − x_jm)²) where i is among j's k nearest or j among i's.
-
-    Of equally near points it takes those scikit-learn's exact search finds first.
-    """
+    """W_ij = exp(−Σ_m a_m (x_im − x_jm)²) where i is among j's k nearest or j among i's."""
     n = len(X)
-    k = min(k, n - 1)
     scaled = X * np.sqrt(a)
     search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(scaled)
     nearest = search.kneighbors(return_distance=False)  # of the fitted rows: leaves a row itself out
@@ -49,18 +42,7 @@ def knn_weights(X, a, k):
     W.sort_indices()
     rows, columns = _ends(W)
     W.data = np.exp(-np.square(scaled[rows] - scaled[columns]).sum(axis=1))
-    if not W.data.all():
-        raise ValueError("exp(−distance²) underflows on an edge, which eq. amder divides by; use a smaller a.")
     return W
-
-
-def normalised(W):
-    """P = D^−½ W D^−½, and the degrees."""
-    degrees = W.sum(axis=1)
-    rows, columns = _ends(W)
-    P = W.copy()
-    P.data = W.data / np.sqrt(degrees[rows] * degrees[columns])
-    return P, degrees
 
 
 def power_iteration(P, constant, mu, tol, max_iter=100_000):
@@ -107,12 +89,14 @@ def forward_mode_gradient(X, y_codes, train, valid, a, k, alpha=0.99, tol=1e-6):
     n, d = X.shape
     n_classes = 1 + max(y_codes[train].max(), y_codes[valid].max())
     W = knn_weights(X, a, k)
-    P, degrees = normalised(W)
+    rows, columns = _ends(W)
+    degrees = W.sum(axis=1)
+    P = W.copy()
+    P.data = W.data / np.sqrt(degrees[rows] * degrees[columns])
     Y = np.zeros((n, n_classes))
     Y[train, y_codes[train]] = 1.0
     F, _ = power_iteration(P, (1 - alpha) * Y, alpha, tol)
     g, dg_dF = ranking_loss(F[valid], y_codes[valid])
-    rows, columns = _ends(W)
     P_by_W = P.data / W.data
     half_P3_by_W2 = 0.5 * P.data * P_by_W**2
     dP = P.copy()

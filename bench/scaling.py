@@ -6,13 +6,12 @@ lgc      label spreading on a plain graph of 100,000 × 50 (k = 10, 10 classes, 
          against LabelSpreading(kernel="knn", alpha=.99) with the iterations that the same residual takes
 million  a default fit of 1,000,000 × 64 with 1,000 labels
 
-Each runs in a process of its own, with a limit of memory and time. Memory is what a process grows by at most while it
-is measured, over the size of X. Points are clouds of ten dimensions in as many features as it says.
+Each runs in a process of its own. Memory is what it grows by at most while it is measured, over the size of X. Points
+are clouds of ten dimensions in as many features as it says.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.semi_supervised import LabelSpreading
 
-from common import GIB, Clock, Figure, Rows, few_labels, hidden, in_a_process, made_up, print_figures
+from common import Clock, Figure, Rows, few_labels, hidden, in_a_process, made_up, print_sections
 from pglearn import PGLearnClassifier
 from pglearn.graph import Edges
 from pglearn.graph.approximate import k_near
@@ -32,11 +31,7 @@ K, CLASSES, ALPHA, RESIDUAL = 10, 10, 0.99, 1e-6
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--quick", action="store_true", help="small problems, in this process")
-    options = parser.parse_args(arguments)
-    print_figures(figure for name in options.only for figure in SECTIONS[name](options.quick))
+    print_sections(SECTIONS, __doc__, arguments)
 
 
 def embedded_clouds(n: int, d: int, latent: int = 10) -> Rows:
@@ -108,11 +103,11 @@ def in_words(found: dict[str, float]) -> str:
 
 
 def million(quick: bool) -> list[Figure]:
-    n, labels = (2_000, 40) if quick else (1_000_000, 1_000)
+    n, labels = (500, 40) if quick else (1_000_000, 1_000)
     found = in_a_process(fit, here=quick, n=n, labels=labels, parameters={"budget": 2} if quick else {})
     return [
         Figure(f"fit {n:,} × 64, {labels} labels", f"{found['seconds'] / 60:.1f} min", "≤ 40 min"),
-        Figure("its memory, all of the process", f"{found['peak'] / GIB:.2f} GiB"),
+        Figure("its memory, all of the process", f"{found['peak'] / 2**30:.2f} GiB"),
         Figure("its accuracy, and recall of neighbours", f"{found['accuracy']:.4f}, {found['recall']:.3f}"),
     ]
 

@@ -21,9 +21,8 @@ PORT = 10001
 
 
 def main() -> int:
-    from tests.clusters.processes import ray_head
-
     from tests.clusters import loopback
+    from tests.clusters.processes import ray_head
 
     loopback.up()
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex()}  # of the head and its client

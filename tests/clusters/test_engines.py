@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.clusters.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
@@ -26,6 +25,7 @@ from pglearn.search import Stint
 from pglearn.search.pool import PART, PART_SECONDS, WORKER_DIED, Task, run_task
 from pglearn.search.workers import Lost, workers_for
 from tests.clusters.engines import DiesOnce, SaysThatItRuns
+from tests.clusters.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
 from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
 from tests.conftest import EXTRAS
 from tests.search.fakes import NEVER_ENOUGH, CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
