@@ -129,7 +129,9 @@ class GraphEnsemble:
             view = self.views[member.view]
             for rows in batches:
                 total[rows] += spread(view.transform(self.scaling.transform(self._like_the_table(X[rows]))))
-        return self._with_factors(*normalised_rows(total, self.prior))
+        for rows in batches:
+            total[rows] = self._with_factors(*normalised_rows(total[rows], self.prior))
+        return total
 
     def _like_the_table(self, X: Points) -> Points:
         """Sparse where the table is, and an array where that is one."""
@@ -221,7 +223,7 @@ class GraphEnsemble:
 
 def mean_probabilities(members: Sequence[Member], prior: Array) -> tuple[Array, Array]:
     """The mean over the members that reach a row, and which rows none of them reaches (the prior)."""
-    return normalised_rows(np.sum([member.F for member in members], axis=0), prior)
+    return normalised_rows(np.asarray(sum(member.F for member in members)), prior)
 
 
 def normalised_rows(total: Array, prior: Array) -> tuple[Array, Array]:
