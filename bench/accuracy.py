@@ -70,7 +70,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--splits", type=int, default=10, help="published splits, or draws of another table")
     parser.add_argument("--seed", type=int, default=0, help="the first split or draw")
     parser.add_argument("--percent", type=int, default=10, choices=PAPER_MEAN)
-    parser.add_argument("--noise", default="none", choices=("none", *data_sets.NOISE), help="as many columns again")
+    parser.add_argument("--noise", default="none", choices=("none", "uniform", "normal"), help="as many columns again")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS, metavar="PEER")
     parser.add_argument("--no-peers", dest="peers", action="store_const", const=[], help="ours alone")
     parser.add_argument("--parameters", type=json.loads, default={}, help='of ours, as JSON: {"n_candidates": 32}')

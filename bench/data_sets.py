@@ -11,10 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import packages
 from common import Rows, few_labels
-from pglearn.datasets import FOLDER_VARIABLE, NAMES, NOISE, Benchmark, load_benchmark, noisy
+from pglearn.datasets import FOLDER_VARIABLE, NAMES, Benchmark, load_benchmark, noisy
 from unseen_data import UNSEEN
-
-__all__ = ["NAMES", "NOISE", "UNSEEN"]
 
 HALVES = {"even": 0, "odd": 1}
 SOURCES = {"keel": tuple(packages.KEEL), "r": tuple(packages.R)}

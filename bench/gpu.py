@@ -37,8 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def steps(quick: bool) -> Iterator[Figure]:
-    propagation = LGC(tolerance=1e-8, precision=1e-2)  # the search's
-    engine = TorchEngine(Log(), propagation)
+    engine = TorchEngine(Log(), LGC(tolerance=1e-8, precision=1e-2))  # as the search has it
     for name in ("iris-5", "wine-5") if quick else data_sets.NAMES:
         X, y, shown = data_sets.draw(name, 0)
         problem, population = Problem.of(X, hidden(y, shown)), drawn_population(X)

@@ -75,10 +75,6 @@ def best_propagation(settings: Iterable[Propagate], y: np.ndarray, seed: int) ->
     return max(settings, key=found)(y)
 
 
-def raw_and_standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return X, StandardScaler().fit_transform(X)
-
-
 def affinities(X: np.ndarray) -> Iterator[Any]:
     """What scikit-learn's kernels "knn" and "rbf" make of X, for every k and γ."""
     for k in NEIGHBOURS:
@@ -91,7 +87,7 @@ def affinities(X: np.ndarray) -> Iterator[Any]:
 
 def propagated(models: list[Any], X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """By these models of scikit-learn."""
-    graphs = (W for features in raw_and_standardised(X) for W in affinities(features))
+    graphs = (W for features in (X, StandardScaler().fit_transform(X)) for W in affinities(features))
     return best_propagation((partial(_transduction, model, W) for W in graphs for model in models), y, seed)
 
 
@@ -109,7 +105,7 @@ def graph_learning(method: str, X: np.ndarray, y: np.ndarray, seed: int) -> np.n
     # The package's default solver for Poisson's equation diverges on a graph in several parts, as COIL's is.
     options = {"laplace": {}, "poisson": {"solver": "gradient_descent"}}[method]
     settings = []
-    for features in raw_and_standardised(X):
+    for features in (X, StandardScaler().fit_transform(X)):
         distances, neighbours = NearestNeighbors(n_neighbors=max(NEIGHBOURS) + 1).fit(features).kneighbors(features)
         distances = np.maximum(distances, 1e-100)  # its kernel divides by the k-th distance
         for k in NEIGHBOURS:

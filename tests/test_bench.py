@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pglearn.errors import InputError
 from tests.conftest import EXTRAS
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
@@ -136,3 +137,17 @@ def test_a_draw_is_the_same_every_time_and_labels_every_class(name: str) -> None
     assert (per_class == 5).all() if name.endswith("-5") else (per_class >= 4).all()
     assert not np.array_equal(shown, draw(name, 4)[2])
     assert draw(name, 3, noise="uniform")[0].shape[1] == 2 * X.shape[1]
+
+
+def test_a_rule_names_views_that_the_table_may_lack() -> None:
+    """Columns that have nothing in common have no view of what they share; "auto" leaves it out by itself."""
+    ablation, y = load("ablation"), np.arange(64) % 2
+    bits = [(np.arange(64) >> bit) % 2 for bit in range(4)]
+    X, shown = np.column_stack(bits) + 0.0, np.where(np.arange(64) < 20, y, -1)
+    small = {"budget": 2, "n_candidates": 4}
+    with_all, _ = ablation.ours_with(X, shown, 0, views=list(ablation.VIEWS), **small)
+    np.testing.assert_array_equal(with_all, ablation.fits.ours(X, shown, 0, **small)[0])
+    with pytest.raises(InputError, match="cannot be had"):
+        ablation.fits.ours(X, shown, 0, views=["shared"], **small)
+    with pytest.raises(InputError, match="budget"):
+        ablation.ours_with(X, shown, 0, budget=0)
