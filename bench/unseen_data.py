@@ -5,13 +5,23 @@ Made anew for every draw, apart from what ships with scikit-learn; five of them 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from other_data import Rows, encoded, with_gaps
+from common import Rows
+from pglearn import TableEncoder
+
+
+def encoded(columns: Mapping[str, Any], gaps: Sequence[str], share: float, rng: np.random.Generator) -> np.ndarray:
+    """What TableEncoder makes of the columns, of which some have gaps in a share of the rows."""
+    table = pd.DataFrame(columns)
+    for column in gaps:
+        table[column] = table[column].mask(rng.random(len(table)) < share)
+    return TableEncoder().fit_transform(table)
 
 
 def thumbnails(seed: int) -> Rows:
@@ -44,13 +54,12 @@ def glucose(seed: int) -> Rows:
     low, high = np.quantile(level, [1 / 3, 2 / 3])
     ends = (level <= low) | (level > high)
     age, sex, weight, pressure = X[ends, :4].T
-    table = pd.DataFrame(X[ends, 4:]).add_prefix("serum ")
-    table["decade"] = age // 10
-    table["sex"] = np.where(sex == 1, "one", "other")
-    table["weight"] = np.array(["thin", "normal", "heavy", "obese"])[np.digitize(weight, [18.5, 25, 30])]
-    table["pressure"] = np.round(pressure, -1)
-    gaps = with_gaps(table, ["serum 2", "serum 5", "weight"], 0.05, np.random.default_rng(seed))
-    return encoded(gaps), (level[ends] > high).astype(int)
+    columns = {f"serum {m}": serum for m, serum in enumerate(X[ends, 4:].T)}
+    columns |= {"decade": age // 10, "sex": np.where(sex == 1, "one", "other")}
+    columns["weight"] = np.array(["thin", "normal", "heavy", "obese"])[np.digitize(weight, [18.5, 25, 30])]
+    columns["pressure"] = np.round(pressure, -1)
+    X = encoded(columns, ["serum 2", "serum 5", "weight"], 0.05, np.random.default_rng(seed))
+    return X, (level[ends] > high).astype(int)
 
 
 def assays(seed: int) -> Rows:
@@ -91,21 +100,11 @@ def bookings(seed: int) -> Rows:
     risk = np.select([deposit == "none", deposit == "part"], [lead / 50, lead / 150], -1)
     risk += np.where(channel == "firm", -0.8, 0.8 * ((price > 90) & (nights > 2)))
     risk += rng.logistic(scale=0.35, size=n) - 1.2 * again - 0.6 * requests
-    table = pd.DataFrame(
-        {
-            "lead": lead,
-            "nights": nights,
-            "price": price,
-            "deposit": deposit,
-            "channel": channel,
-            "requests": requests,
-            "again": again,
-            "summer": summer,
-            "country": rng.choice(["PT", "GB", "FR", "ES", "DE", "IE"], n, p=[0.35, 0.2, 0.15, 0.12, 0.1, 0.08]),
-        }
-    )
+    country = rng.choice(["PT", "GB", "FR", "ES", "DE", "IE"], n, p=[0.35, 0.2, 0.15, 0.12, 0.1, 0.08])
+    columns = {"lead": lead, "nights": nights, "price": price, "deposit": deposit, "channel": channel}
+    columns |= {"requests": requests, "again": again, "summer": summer, "country": country}
     cancelled = (risk > np.quantile(risk, 0.63)).astype(int)
-    return encoded(with_gaps(table, ["lead", "price", "country"], 0.05, rng)), cancelled
+    return encoded(columns, ["lead", "price", "country"], 0.05, rng), cancelled
 
 
 def fields(seed: int) -> Rows:
@@ -124,20 +123,10 @@ def fields(seed: int) -> Rows:
     grass = height / 200 + slope / 4 + (soil == "clay")
     use = np.column_stack([wheat, maize, potatoes, grass])
     use = (use - use.mean(axis=0)) / use.std(axis=0) + rng.gumbel(scale=0.25, size=use.shape)
-    table = pd.DataFrame(
-        {
-            "height": height,
-            "rain": rain,
-            "warmth": warmth,
-            "acidity": acidity,
-            "slope": slope,
-            "soil": soil,
-            "watered": watered,
-            "hectares": rng.lognormal(1, 0.9, n),
-            "owner": rng.choice(["family", "lease", "estate"], n),
-        }
-    )
-    return encoded(with_gaps(table, ["rain", "acidity", "soil", "hectares"], 0.07, rng)), use.argmax(axis=1)
+    hectares, owner = rng.lognormal(1, 0.9, n), rng.choice(["family", "lease", "estate"], n)
+    columns = {"height": height, "rain": rain, "warmth": warmth, "acidity": acidity, "slope": slope}
+    columns |= {"soil": soil, "watered": watered, "hectares": hectares, "owner": owner}
+    return encoded(columns, ["rain", "acidity", "soil", "hectares"], 0.07, rng), use.argmax(axis=1)
 
 
 def repairs(seed: int) -> Rows:
@@ -147,20 +136,18 @@ def repairs(seed: int) -> Rows:
     y = rng.permutation(np.arange(n) % 5)
     age = rng.gamma(4, np.array([1.4, 2.3, 1.8, 2.1, 1.2])[y])
     odds = np.array([[6, 1, 1, 3], [1, 2, 1, 6], [1, 1, 6, 3], [1, 5, 1, 4], [3, 3, 3, 3]])[y]
-    table = pd.DataFrame(
-        {
-            "age": age,
-            "cycles": age * rng.lognormal(5.2, 0.4, n),
-            "decibels": rng.normal(np.array([62, 75, 61, 67, 60])[y], 5),
-            "minutes": rng.normal(np.array([118, 106, 128, 100, 110])[y], 14),
-            "degrees": rng.normal(np.array([54, 55, 39, 55, 47])[y], 8),
-            "amperes": rng.lognormal(np.array([1.9, 2.2, 1.5, 1.8, 1.9])[y], 0.3),
-            "code": [rng.choice(["E1", "E2", "E3", "none"], p=o / o.sum()) for o in odds],
-            "leaks": rng.random(n) < np.array([0.6, 0.3, 0.1, 0.1, 0.1])[y],
-            "brand": rng.choice(list("KLMNO"), n),
-        }
-    )
-    return encoded(with_gaps(table, ["cycles", "decibels", "code", "amperes"], 0.08, rng)), y
+    columns = {
+        "age": age,
+        "cycles": age * rng.lognormal(5.2, 0.4, n),
+        "decibels": rng.normal(np.array([62, 75, 61, 67, 60])[y], 5),
+        "minutes": rng.normal(np.array([118, 106, 128, 100, 110])[y], 14),
+        "degrees": rng.normal(np.array([54, 55, 39, 55, 47])[y], 8),
+        "amperes": rng.lognormal(np.array([1.9, 2.2, 1.5, 1.8, 1.9])[y], 0.3),
+        "code": [rng.choice(["E1", "E2", "E3", "none"], p=o / o.sum()) for o in odds],
+        "leaks": rng.random(n) < np.array([0.6, 0.3, 0.1, 0.1, 0.1])[y],
+        "brand": rng.choice(list("KLMNO"), n),
+    }
+    return encoded(columns, ["cycles", "decibels", "code", "amperes"], 0.08, rng), y
 
 
 def outages(seed: int) -> Rows:
@@ -176,10 +163,8 @@ def outages(seed: int) -> Rows:
     load = wear * torque * np.where(grade == "low", 1.2, 1.0)
     strain = np.max([(part - part.mean()) / part.std() for part in (heat, power, load)], axis=0)
     strain += rng.normal(scale=0.2, size=n)
-    table = pd.DataFrame(
-        {"room": room, "inside": inside, "torque": torque, "speed": speed, "wear": wear, "grade": grade}
-    )
-    return encoded(table), (strain >= np.sort(strain)[-40]).astype(int)
+    columns = {"room": room, "inside": inside, "torque": torque, "speed": speed, "wear": wear, "grade": grade}
+    return encoded(columns, [], 0, rng), (strain >= np.sort(strain)[-40]).astype(int)
 
 
 def donors(seed: int) -> Rows:
@@ -189,36 +174,24 @@ def donors(seed: int) -> Rows:
     first = y * (rng.random(840) < 0.6)
     build, man = rng.normal(size=840), rng.random(840) < 0.6
     enzymes = 3.1 + 0.25 * build + 0.15 * man
-    table = pd.DataFrame(
-        {
-            "age": rng.normal(46 + 5 * y, 10),
-            "man": man,
-            "weight": 68 + 11 * man + 9 * build + rng.normal(scale=5, size=840),
-            "alat": np.exp(enzymes + 0.8 * first + rng.normal(scale=0.35, size=840)),
-            "asat": np.exp(enzymes + 1.0 * first + rng.normal(scale=0.3, size=840)),
-            "albumin": rng.normal(42 - 5 * (y - first) - 1 * first, 3.5),
-            "bilirubin": rng.lognormal(2.1 + 0.7 * (y - first) + 0.3 * first, 0.5),
-            "platelets": 1e3 * rng.normal(240 - 60 * (y - first), 50),
-            "drinks": np.where(rng.random(840) < 0.35 * y, "daily", rng.choice(["never", "weekly", "daily"], 840)),
-            "smokes": rng.random(840) < 0.25 + 0.15 * y,
-        }
-    )
-    return encoded(with_gaps(table, ["weight", "albumin", "bilirubin", "drinks"], 0.06, rng)), y
+    columns = {
+        "age": rng.normal(46 + 5 * y, 10),
+        "man": man,
+        "weight": 68 + 11 * man + 9 * build + rng.normal(scale=5, size=840),
+        "alat": np.exp(enzymes + 0.8 * first + rng.normal(scale=0.35, size=840)),
+        "asat": np.exp(enzymes + 1.0 * first + rng.normal(scale=0.3, size=840)),
+        "albumin": rng.normal(42 - 5 * (y - first) - 1 * first, 3.5),
+        "bilirubin": rng.lognormal(2.1 + 0.7 * (y - first) + 0.3 * first, 0.5),
+        "platelets": 1e3 * rng.normal(240 - 60 * (y - first), 50),
+        "drinks": np.where(rng.random(840) < 0.35 * y, "daily", rng.choice(["never", "weekly", "daily"], 840)),
+        "smokes": rng.random(840) < 0.25 + 0.15 * y,
+    }
+    return encoded(columns, ["weight", "albumin", "bilirubin", "drinks"], 0.06, rng), y
 
 
+SHARE_LABELLED = (thumbnails, lesions, glucose, assays, gauges, bookings, fields, outages, donors)
+FIVE_LABELLED = (thumbnails, bottles, articles, bookings, repairs)
 UNSEEN: dict[str, Callable[[int], Rows]] = {
-    "thumbnails": thumbnails,
-    "lesions": lesions,
-    "glucose": glucose,
-    "assays": assays,
-    "gauges": gauges,
-    "bookings": bookings,
-    "fields": fields,
-    "outages": outages,
-    "donors": donors,
-    "thumbnails-5": thumbnails,
-    "bottles-5": bottles,
-    "articles-5": articles,
-    "bookings-5": bookings,
-    "repairs-5": repairs,
+    **{make.__name__: make for make in SHARE_LABELLED},
+    **{f"{make.__name__}-5": make for make in FIVE_LABELLED},
 }
