@@ -184,6 +184,45 @@ def test_a_scored_row_that_labels_barely_reach_is_exact_or_left_out_and_never_no
     assert min(errors) < max(1e-6, precision.gradient)
 
 
+@pytest.mark.parametrize("loss", ["log", "ranking"])
+@pytest.mark.parametrize("digits", [(200, 26), (300, 36)], ids=str)
+def test_a_scored_row_whose_sum_is_nearly_no_number_has_its_gradient(digits, loss, make_engine, precision):
+    """1e-200 and 1e-300 in float64; as near to the end of its numbers in float32."""
+    X, y = np.vstack([points(12, 2), points(3, 2, seed=1) + np.array([60, 0])]), partly_labelled(15, 6)
+    y[12] = 0
+    problem, wanted = Problem.of(X, y), digits[precision.loss > 0]
+    edges = oracle.neighbours(X, np.ones(2), 14)
+
+    def smallest_sum(a):
+        P = oracle.normalised(oracle.weights(X, a, edges))
+        return oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, MU).sum(axis=1).min()
+
+    a = min(
+        (np.array([w, 0.5]) for w in np.arange(0.01, 0.25, 0.0005)),
+        key=lambda a: abs(smallest_sum(a) * 10.0**wanted - 1),
+    )
+    assert 10.0 ** (-wanted - 1) < smallest_sum(a) < 10.0 ** (1 - wanted)
+    expected = oracle.central_differences(oracle_objective(problem, edges, loss, MU), a, 1e-5)
+    (evaluation,) = make_engine(LOSSES[loss](), LGC(MU)).value_and_gradient(problem, [Configuration(14, a)])
+    assert_same_gradient(evaluation.dg_da, expected, max(1e-6, 2 * precision.gradient))
+
+
+def test_rows_that_others_barely_reach_are_solved_for_one_by_one_where_few_of_many_labels_are_scored():
+    """What all labels of a class spread, less what the point itself does, has no digits left there."""
+    X = np.vstack([points(24, 2), points(3, 2, seed=1) + np.array([60, 0])])
+    y = np.append(partly_labelled(24, 24), [0, -1, -1])
+    problem = Problem.of(X, y)
+    problem = replace(problem, scored=problem.scored & (np.arange(25) >= 20))
+    a = np.array([0.05, 0.5])
+    system = LGC(MU).system(weighted_graph(X, a, 26))
+    by_row, by_label = (form(problem, LGC(MU), system) for form in (module._by_row, module._by_label))
+    assert by_row.S.sum(axis=1).min() < 1e-40
+    dg_dS = np.random.default_rng(0).normal(size=by_row.S.shape) / by_row.S.sum(axis=1, keepdims=True)
+    pulls = [np.einsum("ir,jr->ij", *scores.factors(dg_dS)) * system.graph.P.toarray() for scores in (by_row, by_label)]
+    found, expected = (pull + pull.T for pull in pulls)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
 # The three forms of the CPU engine
 
 

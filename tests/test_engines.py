@@ -159,7 +159,7 @@ def two_views(validation="loo"):
 def spread_over_two_views():
     """Configurations of both views, in no order."""
     first, second = population(4), population(3, d=6)
-    in_second = [replace(configuration, basis=1) for configuration in second]
+    in_second = [replace(configuration, view=1) for configuration in second]
     return [in_second[0], *first[:3], *in_second[1:], first[3]]
 
 
@@ -171,7 +171,7 @@ def test_a_population_over_two_views_is_evaluated_as_each_view_by_itself(validat
     assert [evaluation.dg_da.shape for evaluation in found] == [c.a.shape for c in configurations]
     assert len({evaluation.loss for evaluation in found}) == len(configurations), "in order, and all different"
     for evaluation, configuration in zip(found, configurations, strict=True):
-        (expected,) = engine.value_and_gradient(alone[configuration.basis], [replace(configuration, basis=0)])
+        (expected,) = engine.value_and_gradient(alone[configuration.view], [replace(configuration, view=0)])
         assert_same(evaluation, expected, precision)
 
 
@@ -179,7 +179,7 @@ def test_a_graph_is_that_of_the_view_of_its_configuration(engine):
     problem, alone = two_views()
     for configuration in spread_over_two_views():
         graph = engine.graph(problem, configuration)
-        expected = engine.graph(alone[configuration.basis], replace(configuration, basis=0))
+        expected = engine.graph(alone[configuration.view], replace(configuration, view=0))
         np.testing.assert_allclose(graph.P.toarray(), expected.P.toarray(), rtol=1e-12)
         np.testing.assert_allclose(engine.propagate(problem, graph).F, engine.propagate(problem, expected).F)
 

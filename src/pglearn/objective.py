@@ -98,5 +98,10 @@ def loss_and_gradient(
     if isinstance(objective, CPUEngine):
         announce_neighbours(neighbors, objective.neighbours, problem.n)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
+    if not (np.isfinite(evaluation.loss) and np.isfinite(evaluation.dg_da).all()):
+        raise InputError(
+            f"The loss at these weights, or its gradient, is beyond all numbers in {dtype}: the largest weight is "
+            f"{a.max():.3g}, and the largest number in X is {abs(X).max():.3g}. Give smaller weights, or scale X."
+        )
     warn_of_recall(evaluation.recall)
     return evaluation.loss, evaluation.dg_da

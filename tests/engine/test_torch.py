@@ -173,7 +173,7 @@ def in_three_bases(n):
 
 
 def in_basis(basis, configurations):
-    return [replace(configuration, basis=basis) for configuration in configurations]
+    return [replace(configuration, view=basis) for configuration in configurations]
 
 
 def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):

@@ -153,7 +153,7 @@ def test_a_row_of_zeros_becomes_uniform_and_moves_with_nothing():
     N, reached, pullback = row_normalised(S)
     assert reached.tolist() == [True, False, True]
     np.testing.assert_allclose(N, [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
-    dg_dS = pullback(np.array([[1.0, -2.0], [5.0, -7.0], [0.5, 3.0]]))
+    dg_dS, _ = pullback(np.array([[1.0, -2.0], [5.0, -7.0], [0.5, 3.0]]))
     assert not dg_dS[1].any()
     assert dg_dS[0].any()
 
@@ -170,11 +170,22 @@ def test_gradient_through_the_normalisation_is_that_of_central_differences(name)
     N, _, pullback = row_normalised(raw)
     _, dg_dN = loss(N, codes)
     expected = differences(lambda S: loss(row_normalised(S)[0], codes)[0], raw)
-    np.testing.assert_allclose(pullback(dg_dN), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(pullback(dg_dN)[0], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_a_direction_that_only_rescales_a_row_changes_nothing():
     S = np.random.default_rng(4).random((5, 3))
     _, _, pullback = row_normalised(S)
-    dg_dS = pullback(np.random.default_rng(5).normal(size=(5, 3)))
+    dg_dS, _ = pullback(np.random.default_rng(5).normal(size=(5, 3)))
     np.testing.assert_allclose((dg_dS * S).sum(axis=1), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("smallest", [1.0, 1e-200, 1e-305, 5e-324])
+def test_the_gradient_of_a_row_with_the_smallest_sum_has_room_for_products(smallest):
+    S = np.array([[0.2, 0.6], [0.0, smallest]])
+    _, reached, pullback = row_normalised(S)
+    dg_dS, lift = pullback(np.array([[1.0, -2.0], [5.0, -7.0]]))
+    assert reached.all()
+    assert np.abs(dg_dS).max() < 2.0**993
+    assert (lift == 1) == (smallest > 1e-290)
+    np.testing.assert_allclose(lift * dg_dS[0], [2.8125, -0.9375], rtol=1e-12)

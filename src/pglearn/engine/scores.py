@@ -13,7 +13,8 @@
 needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case this is made for.
 *By row*: H is symmetric, so one right-hand side per scored point gives its row of H, and as many again the adjoint. It
 is for many labels of which few are scored. Where each of these is a fold by itself, one per class is enough for the
-adjoint: what all labels of a class spread, less what the point itself does.
+adjoint: what all labels of a class spread, less what the point itself does. (Where others barely reach a point, that
+difference has no digits left, and each point is solved for.)
 
 The rows without a label have scores too, for a loss that asks for no true class: one right-hand side per class.
 """
@@ -30,6 +31,8 @@ from scipy import sparse
 from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import Propagation, Solution, System, is_blurred
+
+BARELY = 2.0**-30  # a row of S with a smaller sum is lost among the digits of what the point itself spreads
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +147,9 @@ def _by_row(problem: Problem, propagation: Propagation, system: System) -> Score
         at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
         return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
 
-    chosen = factors_of_points_alone if are_left_out_alone(problem) else factors
+    sums = S.sum(axis=1)
+    told_apart = not ((sums > 0) & (sums < BARELY)).any()
+    chosen = factors_of_points_alone if are_left_out_alone(problem) and told_apart else factors
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), chosen)
 
 

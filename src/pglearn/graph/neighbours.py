@@ -41,6 +41,8 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
     k = min(k, others)
     if sparse.is_sparse(Z):
         return sparse.k_nearest(Z, k, queries)
+    if not np.isfinite(np.einsum("ij,ij->i", Z, Z, dtype=np.float64)).all():
+        raise OverflowError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
     search = NearestNeighbors(n_neighbors=min(k + 1, others), algorithm="brute").fit(Z)
     distances, nearest = search.kneighbors(queries)
     if k == others:

@@ -104,9 +104,9 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
     sums = scores.S.sum(2)
     if bool(((sums != 0) & (sums <= scores.least)).any()) and lgc.tolerance > FINEST:
         scores = form(placed, graph, replace(lgc, tolerance=FINEST))
-    g, accuracy, dg_dS = judged(placed, scores.S, loss, scores.least)
+    g, accuracy, dg_dS, lift = judged(placed, scores.S, loss, scores.least)
     adjoint, F = scores.factors(dg_dS[0])
-    return g[0], accuracy[0], gradient(placed.X, graph, lgc.coupling, adjoint, F, block)
+    return g[0], accuracy[0], lift[0] * gradient(placed.X, graph, lgc.coupling, adjoint, F, block)
 
 
 def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
