@@ -12,8 +12,6 @@ import numpy as np
 from pglearn import parameters
 from pglearn.baselines import Clock, Found, Method, Trial, search
 from pglearn.baselines.trials import Record
-from pglearn.basis import Basis, bases_for
-from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import (
     TableClassifier,
     about,
@@ -22,13 +20,14 @@ from pglearn.estimators.base import (
     one_column,
     warn_if_unsolved,
 )
-from pglearn.estimators.members import Member
+from pglearn.estimators.ensemble import GraphEnsemble, Member
 from pglearn.estimators.scaling import Scaling
 from pglearn.problem import Array, Problem
 from pglearn.propagation import Solution
 from pglearn.search import Candidate, Listener
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.limits import one_thread
+from pglearn.views import View, given_view
 
 
 class BaselineClassifier(TableClassifier):
@@ -100,14 +99,15 @@ class BaselineClassifier(TableClassifier):
         X = self._numbers(X, reset=True)
         check_several_rows(X)
         scaling = Scaling.for_points(X, self.scale)
-        X = scaling.of(X)
+        X = scaling.transform(X)
         return X, scaling, Problem.of(X, one_column(y), validation=self.validation, seed=seed), seed
 
     def _conclude(self, scaling: Scaling, problem: Problem, method: Method, found: Found) -> None:
         graph, solution = method.answer(problem, found.best)
         warn_if_unsolved([solution])
         member = self._member(found.best, solution)
-        self._publish(Answer.of(problem.X, scaling, [self._basis(problem, found.best)], problem, [member]))
+        view = self._view(problem, found.best)
+        self._publish(GraphEnsemble.from_members(problem.X, scaling, [view], problem, [member]))
         self.graph_ = graph.W
         self.search_results_ = _table_of(found.records, found.best)
         self.history_ = {
@@ -115,13 +115,12 @@ class BaselineClassifier(TableClassifier):
             for name in ("candidate", "step", "loss", "accuracy", "seconds")
         }
 
-    def _basis(self, problem: Problem, trial: Trial) -> Basis:
+    def _view(self, problem: Problem, trial: Trial) -> View:
         """The coordinates that the weights of the member belong to."""
-        (raw,) = bases_for(problem.X, "raw")
-        return raw
+        return given_view(problem.X)
 
     def _member(self, trial: Trial, solution: Solution) -> Member:
-        return Member.of(Candidate(trial.candidate, trial.k, trial.a), 1.0, solution)
+        return Member.from_solution(Candidate(trial.candidate, trial.k, trial.a), solution)
 
 
 def _progress(verbose: int) -> AbstractContextManager[tuple[Listener, ...]]:

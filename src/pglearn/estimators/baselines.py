@@ -14,14 +14,14 @@ from pglearn.baselines.aew import spreading
 from pglearn.baselines.minent import MOST_ROWS
 from pglearn.baselines.random import WeightDraws
 from pglearn.baselines.spread import Spread
-from pglearn.basis import Basis
 from pglearn.errors import InputError
 from pglearn.estimators.baseline import BaselineClassifier
-from pglearn.estimators.members import Member
+from pglearn.estimators.ensemble import Member
 from pglearn.graph import mean_distance
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Solution
 from pglearn.search.candidate import Draws, Space
+from pglearn.views import View
 
 DRAWS: dict[str, type[Draws]] = {"bandwidths": Draws, "weights": WeightDraws}
 METRICS: dict[str, type[IDML]] = {"diagonal": IDML, "full": FullIDML}
@@ -311,7 +311,7 @@ class AEWClassifier(BaselineClassifier):
 
     def _member(self, trial: Trial, solution: Solution) -> Member:
         member = super()._member(trial, solution)
-        return _LocalMember(member.basis, member.k, member.a, member.weight, member.F)
+        return _LocalMember(member.view, member.k, member.a, member.F)
 
 
 class IDMLClassifier(_Bandwidths):
@@ -379,9 +379,9 @@ class IDMLClassifier(_Bandwidths):
         method: type[IDML] = parameters.choice(self.metric, METRICS, "metric")
         return method(k_range, _sigmas(problem, self.bandwidth_range, seed), seed, Spread(self.alpha))
 
-    def _basis(self, problem: Problem, trial: Trial) -> Basis:
-        raw = super()._basis(problem, trial)
-        return raw if self.metric == "diagonal" else replace(raw, name="metric", axes=trial.a.T)
+    def _view(self, problem: Problem, trial: Trial) -> View:
+        given = super()._view(problem, trial)
+        return given if self.metric == "diagonal" else replace(given, name="metric", axes=trial.a.T)
 
     def _member(self, trial: Trial, solution: Solution) -> Member:
         if self.metric == "full":
