@@ -14,7 +14,7 @@ from pglearn.graph import Graph, weighted_graph
 from pglearn.graph.approximate import Found, found_neighbours
 from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Propagation, Solution, is_blurred
+from pglearn.propagation import LGC, Solution, is_blurred
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class CPUEngine:
     """One configuration after another. Neighbours are found in the precision of X, everything else is float64."""
 
     loss: Loss = field(default_factory=Log)
-    propagation: Propagation = field(default_factory=LGC)
+    propagation: LGC = field(default_factory=LGC)
     neighbours: str = "exact"
     """"exact", or "approximate": ranked anew at every step among near points that are searched for now and then."""
 
@@ -85,5 +85,5 @@ class CPUEngine:
         g, dg_dS = self.loss(S, problem.scored_codes)
         pulled, lift = pullback(dg_dS)
         adjoint, F = judged.factors(pulled)
-        dg_da = lift * gradient(problem, graph, self.propagation.coupling, adjoint, F)
+        dg_da = lift * gradient(problem, graph, self.propagation.alpha, adjoint, F)
         return Evaluation(g, validation_accuracy(problem, scores), dg_da)

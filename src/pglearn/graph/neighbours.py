@@ -74,7 +74,7 @@ def _with_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Ar
             alike = EXACT * norms
             if of_points:
                 alike += of_points * np.sqrt(np.maximum(tau, 0) * norms)
-            found = first_nearest(D2, k, tau - alike > D2, tau + alike >= D2)
+            found = first_nearest(D2, k, tau, alike)
             nearest[rows] = np.where(found < 0, nearest[rows], found)
 
     at_once = max(1, NUMBERS_AT_ONCE // len(Z))

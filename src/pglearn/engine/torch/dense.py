@@ -15,15 +15,15 @@ from pglearn.engine.torch.losses import batched
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.loss import Loss
 from pglearn.loss.base import LARGEST, LIFT
-from pglearn.propagation import Propagation
+from pglearn.propagation import LGC
 
 
 def evaluated(
-    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: Propagation
+    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: LGC
 ) -> tuple[Tensor, Tensor, Tensor]:
     """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T), no k being above `slots`."""
     operations, E = _operations(placed.X), placed.one_per_label
-    mu, others = propagation.coupling, len(placed.X) - 1
+    mu, others = propagation.alpha, len(placed.X) - 1
     k, slots = k.clamp(max=others), min(slots, others)
     G, h = operations.gram(placed.X * a.sqrt()[:, None, :])
     cut = operations.cut(G, h, k, slots)

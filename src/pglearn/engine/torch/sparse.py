@@ -47,10 +47,6 @@ class DeviceEdges:
         indptr = torch.nn.functional.pad(torch.bincount(row, minlength=n).cumsum(0), (1, 0))
         return cls(n, i, j, indptr.int(), column[order].int(), order)
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(part.nbytes for part in (self.i, self.j, self.indptr, self.indices, self.order))
-
     def matrix(self, values: Tensor) -> Tensor:
         data = torch.cat([values, values])[self.order]
         return _csr(self.indptr, self.indices, data, self.n)
@@ -106,7 +102,7 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
         scores = form(placed, graph, replace(lgc, tolerance=FINEST))
     g, accuracy, dg_dS, lift = judged(placed, scores.S, loss, scores.least)
     adjoint, F = scores.factors(dg_dS[0])
-    return g[0], accuracy[0], lift[0] * gradient(placed.X, graph, lgc.coupling, adjoint, F, block)
+    return g[0], accuracy[0], lift[0] * gradient(placed.X, graph, lgc.alpha, adjoint, F, block)
 
 
 def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
