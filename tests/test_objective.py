@@ -65,7 +65,7 @@ def test_plain_lists_are_taken():
 
 
 def test_the_defaults_are_those_documented():
-    options = {"k": 10, "loss": "ranking", "validation": "loo", "propagation": "lgc", "alpha": 0.99, "engine": "cpu"}
+    options = {"k": 10, "loss": "ranking", "validation": "loo", "alpha": 0.99, "engine": "cpu"}
     g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, **options, neighbors="auto", dtype="float64")
     expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
     assert g == expected_g
@@ -99,7 +99,6 @@ def test_the_split_follows_the_random_state(validation):
     [
         ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential', 'entropy'"),
         ("validation", "half", "'loo', 'kfold', 'holdout'"),
-        ("propagation", "heat", "'lgc'"),
         ("engine", "abacus", "'auto', 'cpu', 'torch'"),
         ("neighbors", "some", "'auto', 'exact', 'approximate'"),
         ("dtype", "float16", "'float64', 'float32'"),

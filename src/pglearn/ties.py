@@ -5,8 +5,7 @@ bits: by some roundings of ‖z_i‖² + ‖z_j‖². In float64 that is next to
 lie far from the middle of all: there fewer roundings must do, and with a hundred columns of even weights a tie may be
 missed.
 
-The rule is for arrays and for tensors of torch alike. Compiled loops and kernels, which look at one distance after
-another, have it in their own words.
+Compiled loops and the torch engine, which have other ways to count, take from here what is nearer and what is as far.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ def nearer_and_as_far(D2: Any, tau: Any, alike: Any) -> tuple[Any, Any]:
     return nearer, (tau + alike >= D2) & ~nearer
 
 
-def first_of(as_far: Any, nearer: Any, k: Any) -> Any:
-    """Of those that are as far the first of each row, as many as make k with those that are nearer."""
-    return as_far & (as_far.cumsum(-1) <= k - nearer.sum(-1)[..., None])
-
-
 def first_nearest(D2: Array, k: int, tau: Array, alike: Array) -> Array:
     """Columns of the k nearest of each row, of which τ is the farthest; nearest first.
 
     A row that has more than k nearer, or fewer than k as near as τ, is filled with −1.
     """
     nearer, as_far = nearer_and_as_far(D2, tau, alike)
-    chosen = nearer | first_of(as_far, nearer, k)
-    whole = chosen.sum(1) == k
-    columns = chosen[whole].nonzero()[1].reshape(-1, k)
-    nearest_first = np.take_along_axis(D2[whole], columns, 1).argsort(axis=1, kind="stable")
+    found = np.flatnonzero(nearer | as_far)  # few of all: what follows is about them alone
+    row, column = np.divmod(found, D2.shape[1])
+    is_far = as_far.ravel()[found]
+    counted = np.cumsum(is_far)
+    before = np.append(0, counted)[np.searchsorted(row, np.arange(len(D2)))]
+    kept = ~is_far | (counted - before[row] <= (k - nearer.sum(axis=1))[row])
+    whole = np.bincount(row[kept], minlength=len(D2)) == k
+    kept &= whole[row]
+    nearest_first = D2.ravel()[found[kept]].reshape(-1, k).argsort(axis=1, kind="stable")
     nearest = np.full((len(D2), k), -1)
-    nearest[whole] = np.take_along_axis(columns, nearest_first, axis=1)
+    nearest[whole] = np.take_along_axis(column[kept].reshape(-1, k), nearest_first, axis=1)
     return nearest

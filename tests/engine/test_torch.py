@@ -481,64 +481,6 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.fixture
-def searches(monkeypatch):
-    """The k of every search for neighbours, with sparse graphs."""
-    found = []
-
-    def k_nearest_heard(Z, k, memory):
-        found.append(k)
-        return k_nearest(Z, k, memory)
-
-    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
-    monkeypatch.setattr(module, "k_nearest", k_nearest_heard)
-    return found
-
-
-def test_neighbours_are_searched_anew_as_often_as_asked(searches):
-    problem, a = problem_of(), np.full(6, 0.3)
-    engine = TorchEngine(Log(), LGC(), refresh=3)
-    for step in range(7):
-        engine.value_and_gradient(problem, [Configuration(5, a * (1 + 0.01 * step), owner=0)])
-    assert len(searches) == 3
-
-
-def test_a_candidate_s_edges_are_those_of_its_own_problem_and_k(searches):
-    problems, a = (problem_of(150), problem_of(170)), np.full(6, 0.3)
-    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
-    for problem, k in [(problems[0], 5), (problems[1], 5), (problems[0], 5), (problems[1], 7), (problems[1], 7)]:
-        configuration = [Configuration(k, a, owner=0)]
-        (found,) = engine.value_and_gradient(problem, configuration)
-        (expected,) = TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem, configuration)
-        assert found.loss == expected.loss
-        np.testing.assert_array_equal(found.dg_da, expected.dg_da)
-    assert searches == [5, 5, 5, 5, 5, 7, 7, 7], "the second engine searches each time, the first where it must"
-
-
-def test_edges_are_kept_for_as_many_candidates_as_fit_and_while_their_problem_is_there(searches):
-    problems, a = [problem_of()], np.full(6, 0.3)
-
-    def evaluate(engine, *owners):
-        engine.value_and_gradient(problems[0], [Configuration(5, a, owner=owner) for owner in owners])
-
-    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
-    for owners in [(0, 1, 2), (1,), (0, 1)]:
-        evaluate(engine, *owners)
-    assert len(searches) == 3, "one that is not asked for may be the next time"
-    each = next(iter(engine._kept[engine._placed[problems[0]]].values())).edges.n_bytes
-    of_two = TorchEngine(Log(), LGC(), device="cpu", refresh=10, memory=5 * each)
-    searches.clear()
-    for _ in range(4):
-        evaluate(of_two, 0, 1, 2)
-    assert len(searches) == 2 + 4, "half of the memory holds two"
-    for _ in range(6):
-        evaluate(of_two, 2)
-    assert len(searches) == 6 + 5, "the others seem to have ended, and make room"
-    problems.clear()
-    gc.collect()
-    assert len(engine._kept) == len(of_two._kept) == 0
-
-
 def gradient_on_edges(edges, X, Z, A, G, h, log_d):
     log_w = torch.where(edges, 2 * G - h[:, :, None] - h[:, None, :], -torch.inf)
     SP = (A @ Z.mT) * torch.exp(log_w - 0.5 * (log_d[:, :, None] + log_d[:, None, :]))

@@ -222,12 +222,12 @@ def test_loss_and_gradient_warns_of_low_recall(monkeypatch):
 
 
 def fitted(neighbors, **options):
-    heard = []
+    events = []
     X, y = points(400, 5), partly_labelled(400, 40)
     model = PGLearnClassifier(
-        budget=4, n_candidates=4, basis="raw", neighbors=neighbors, random_state=0, engine="cpu", **options
+        budget=4, n_candidates=4, views=["given"], neighbors=neighbors, random_state=0, engine="cpu", **options
     )
-    return model.fit(X, y, listeners=(heard.append,)), heard
+    return model.fit(X, y, listeners=(events.append,)), events
 
 
 @pytest.fixture(scope="module")
@@ -236,15 +236,15 @@ def approximately():
 
 
 def test_recall_is_reported_in_results_and_events(approximately):
-    model, heard = approximately
+    model, events = approximately
     recall = model.search_results_["recall"]
     assert ((recall > 0.9) & (recall <= 1)).all()
-    assert next(event for event in heard if event["event"] == "search_started")["neighbors"] == "approximate"
-    told = {event["candidate"]: event["recall"] for event in heard if event["event"] == "candidate_advanced"}
+    assert next(event for event in events if event["event"] == "search_started")["neighbors"] == "approximate"
+    told = {event["candidate"]: event["recall"] for event in events if event["event"] == "candidate_advanced"}
     assert told == dict(enumerate(recall.tolist()))
-    exactly, heard = fitted("exact")
+    exactly, events = fitted("exact")
     assert (exactly.search_results_["recall"] == 1).all()
-    assert heard[0]["neighbors"] == "exact"
+    assert events[0]["neighbors"] == "exact"
     assert (model.transduction_ == exactly.transduction_).mean() > 0.97
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 
 from pglearn.engine.torch.placed import Tensor
-from pglearn.ties import LAST_BITS, first_of, nearer_and_as_far
+from pglearn.ties import LAST_BITS, nearer_and_as_far
 
 
 class Cut(NamedTuple):
@@ -89,6 +89,11 @@ def rounding(norms: Tensor) -> Tensor:
     """What distances² may differ by and be the same, from ‖z_i‖² + ‖z_j‖²."""
     precision = torch.finfo(norms.dtype)
     return LAST_BITS[precision.dtype] * precision.eps * norms
+
+
+def first_of(as_far: Tensor, nearer: Tensor, k: Tensor | int) -> Tensor:
+    """Of those that are as far the first of each row, as many as make k with those that are nearer."""
+    return as_far & (as_far.cumsum(-1, dtype=torch.int32) <= k - nearer.sum(-1, keepdim=True))
 
 
 def _rounding(h: Tensor) -> Tensor:

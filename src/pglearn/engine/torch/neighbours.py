@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import torch
 
-from pglearn.engine.torch.eager import rounding
+from pglearn.engine.torch.eager import first_of, rounding
 from pglearn.engine.torch.placed import Tensor
-from pglearn.ties import first_of, nearer_and_as_far
+from pglearn.ties import nearer_and_as_far
 
 GROUP = 64
 
