@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 
+from pglearn.engine.scores import Scores
 from pglearn.engine.torch.dense import judged
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.graph import Graph
@@ -76,15 +76,6 @@ class DeviceGraph:
         log_d = low + edges.sums((log_w - low[edges.i]).exp(), (log_w - low[edges.j]).exp()).log()
         p = (log_w - 0.5 * (log_d[edges.i] + log_d[edges.j])).exp()
         return cls(edges, log_w, log_d, edges.matrix(p))
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """S (1 × s × c), below which sum its rows say nothing, and the map from ∂g/∂S to Λ and F."""
-
-    S: Tensor
-    least: float
-    factors: Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
