@@ -86,21 +86,14 @@ def test_engine_gradient_is_that_of_central_differences(name, loss, solver, make
     assert_same_gradient(evaluation.dg_da, dg_da, max(1e-6, precision.gradient))
 
 
-@pairs
-def test_loss_and_gradient_is_that_of_central_differences(name, loss):
-    example, (g, dg_da) = EXAMPLES[name], truth(name, loss)
-    found_g, found = pglearn.loss_and_gradient(
-        example.X,
-        example.y,
-        a=example.a,
-        k=example.k,
-        loss=loss,
-        validation=example.validation,
-        alpha=MU,
-        random_state=example.seed,
-    )
-    assert found_g == pytest.approx(g, rel=1e-8)
-    assert_same_gradient(found, dg_da)
+@examples
+def test_loss_and_gradient_is_that_of_the_engine(name):
+    example = EXAMPLES[name]
+    (expected,) = CPUEngine(Log(), LGC(MU)).value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
+    options = {"k": example.k, "loss": "log", "validation": example.validation, "alpha": MU}
+    g, dg_da = pglearn.loss_and_gradient(example.X, example.y, a=example.a, random_state=example.seed, **options)
+    assert g == expected.loss
+    np.testing.assert_array_equal(dg_da, expected.dg_da)
 
 
 @pairs
@@ -112,7 +105,7 @@ def test_float32_is_close(name, loss, make_engine):
     assert_same_gradient(evaluation.dg_da, dg_da, 1e-3)
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("alpha", [0.1, 0.9])
 def test_gradient_holds_for_other_alphas(alpha, make_engine, precision):
     example = EXAMPLES["loo"]
     problem, configuration = example.problem(), Configuration(example.k, example.a)
@@ -161,8 +154,9 @@ def test_one_row_with_an_absurd_value_spoils_neither_graph_nor_gradient(placehol
     assert_same_gradient(evaluation.dg_da, expected, max(1e-6, precision.gradient))
 
 
-@pytest.mark.parametrize("distance", [10, 12, 40])
-@pytest.mark.parametrize("name", ["loo", "kfold, many labels", "holdout, many labels"])
+@pytest.mark.parametrize(
+    ("name", "distance"), [("loo", 10), ("loo", 40), ("kfold, many labels", 12), ("holdout, many labels", 40)]
+)
 def test_a_scored_row_that_labels_barely_reach_is_exact_or_left_out_and_never_noise(
     solver, name, distance, make_engine, precision
 ):

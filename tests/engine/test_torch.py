@@ -91,8 +91,7 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
     np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=1e-6 * np.abs(expected.dg_da).max())
 
 
-@pytest.mark.parametrize("loss", LABEL_LOSSES)
-@pytest.mark.parametrize("validation", VALIDATIONS)
+@pytest.mark.parametrize(("loss", "validation"), [*zip(LABEL_LOSSES, [*VALIDATIONS] * 2, strict=False)])
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
     problem, configurations = problem_of(validation=validation), population()
     expected = CPUEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
@@ -118,17 +117,6 @@ def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
         for one, other in zip(parts, whole, strict=True):
             assert one.loss == pytest.approx(other.loss, rel=last_bits)
             np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_free_memory_does_not_matter_where_a_population_fits(dtype):
-    problem, configurations = problem_of(), population(9)
-    first, second = (
-        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=memory).value_and_gradient(problem, configurations)
-        for memory in (1 << 28, 1 << 33)
-    )
-    assert [e.loss for e in first] == [e.loss for e in second]
-    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
 
 
 def test_what_is_recorded_fits_and_has_few_sizes():
@@ -356,7 +344,7 @@ def broken_off(*arguments):
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+@pytest.mark.parametrize("asked", ["medium", "highest"])
 def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked, form, products, monkeypatch):
     seen, part = [], dense if form == "dense" else module.sparse
 

@@ -14,8 +14,7 @@ from pglearn.loss import LOSSES, Exponential, Log, Power, Ranking, Yardstick, ro
 from pglearn.loss.pointwise import LEAST
 
 losses = pytest.mark.parametrize("name", LABEL_LOSSES)
-shapes = pytest.mark.parametrize(("s", "c"), [(1, 2), (7, 2), (12, 4)])
-steep = pytest.mark.parametrize("x", [1.5, 2, 3.7])
+shapes = pytest.mark.parametrize(("s", "c"), [(1, 2), (12, 4)])
 
 
 def scores(s=12, c=4, seed=0):
@@ -32,23 +31,17 @@ def differences(g, S, h=1e-6):
 
 @losses
 @shapes
-def test_value_is_the_equations(name, s, c):
+def test_value_is_the_equations_and_the_gradient_that_of_central_differences(name, s, c):
     S, codes = scores(s, c)
-    assert LOSSES[name]()(S, codes)[0] == pytest.approx(oracle.LOSSES[name](S, codes), rel=1e-12)
-
-
-@losses
-@shapes
-def test_gradient_is_that_of_central_differences(name, s, c):
-    S, codes = scores(s, c)
-    loss = LOSSES[name]()
-    _, dg_dS = loss(S, codes)
+    before, loss = S.copy(), LOSSES[name]()
+    g, dg_dS = loss(S, codes)
+    assert g == pytest.approx(oracle.LOSSES[name](S, codes), rel=1e-12)
     expected = differences(lambda S: loss(S, codes)[0], S)
     np.testing.assert_allclose(dg_dS, expected, rtol=0, atol=1e-6 * max(1, np.abs(expected).max()))
+    np.testing.assert_array_equal(S, before)
 
 
-@steep
-@pytest.mark.parametrize("name", ["power", "exponential"])
+@pytest.mark.parametrize(("name", "x"), [("power", 1.5), ("power", 3.7), ("exponential", 3.7)])
 def test_value_and_gradient_follow_x(name, x):
     S, codes = scores()
     loss = LOSSES[name](x)
@@ -68,36 +61,12 @@ def test_the_order_of_the_points_does_not_matter(name):
 
 
 @losses
-def test_moving_score_to_the_true_class_lowers_the_loss(name):
-    S, codes = scores()
-    better = 0.9 * S
-    better[np.arange(len(S)), codes] += 0.1
-    loss = LOSSES[name]()
-    assert loss(better, codes)[0] < loss(S, codes)[0]
-
-
-@losses
-def test_perfect_scores_have_no_nan(name):
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_perfect_and_utterly_wrong_scores_have_no_nan(name, wrong):
     codes = np.arange(6) % 3
-    g, dg_dS = LOSSES[name]()(np.eye(3)[codes], codes)
+    g, dg_dS = LOSSES[name]()(np.eye(3)[(codes + wrong) % 3], codes)
     assert np.isfinite(g)
     assert np.isfinite(dg_dS).all()
-
-
-@losses
-def test_utterly_wrong_scores_have_no_nan(name):
-    codes = np.arange(6) % 3
-    g, dg_dS = LOSSES[name]()(np.eye(3)[(codes + 1) % 3], codes)
-    assert np.isfinite(g)
-    assert np.isfinite(dg_dS).all()
-
-
-@losses
-def test_scores_are_not_written_to(name):
-    S, codes = scores()
-    before = S.copy()
-    LOSSES[name]()(S, codes)
-    np.testing.assert_array_equal(S, before)
 
 
 @losses
