@@ -389,7 +389,6 @@ def test_engines_of_two_threads_do_not_put_back_each_other_s_setting(products):
     assert torch.get_float32_matmul_precision() == "medium"
 
 
-@pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has the one setting only")
 def test_a_setting_of_one_library_is_put_back_too():
     matmul = torch.backends.cuda.matmul
     before = matmul.fp32_precision

@@ -11,8 +11,7 @@ from tests.problems import partly_labelled, points
 import pglearn
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine
-from pglearn.engine.choose import chosen_engine, chosen_neighbours
-from pglearn.errors import InputError
+from pglearn.engine.choose import chosen_neighbours
 from pglearn.graph import approximate as module
 from pglearn.graph import k_nearest
 from pglearn.graph.approximate import exact_of, found_neighbours, k_near, pool_of, sampled_recall
@@ -74,11 +73,6 @@ def test_the_next_effort_is_as_large_as_the_last_one_was_far_off(recalls, effort
     monkeypatch.setattr("pglearn.graph.approximate.sampled_recall", lambda *_: next(said))
     module._searched(points(200), 5)
     assert made == [module.EFFORTS[effort][1] for effort in efforts]
-
-
-def test_near_points_are_nearly_all_of_the_nearest(cloud):
-    Z, near = cloud
-    assert share_found(near, k_nearest(Z, 24)) > 0.97
 
 
 def test_the_search_is_a_function_of_points_and_seed(cloud):
@@ -196,11 +190,6 @@ def test_auto_becomes_approximate_above_its_size_without_a_warning(monkeypatch):
     assert chosen_neighbours("auto", 101) == "approximate"
     assert chosen_neighbours("exact", 10**9) == "exact"
     assert chosen_neighbours("approximate", 5) == "approximate"
-
-
-def test_torch_refuses_approximate_neighbours():
-    with pytest.raises(InputError, match=r"^The torch engine finds neighbours exactly: use engine='cpu'"):
-        chosen_engine("torch", Log(), LGC(), problem_of(50), 1, neighbors="approximate")
 
 
 @pytest.mark.parametrize(("neighbors", "logged"), [("auto", 1), ("approximate", 0), ("exact", 0)])

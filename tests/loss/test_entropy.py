@@ -9,8 +9,7 @@ from tests.baselines import dense
 from tests.problems import EXAMPLES, joined, partly_labelled, points
 
 import pglearn
-from pglearn.engine import Configuration, CPUEngine, chosen_engine
-from pglearn.errors import InputError
+from pglearn.engine import Configuration, CPUEngine
 from pglearn.loss import Entropy, Log, Yardstick
 from pglearn.problem import VALIDATIONS, Problem
 from pglearn.propagation import LGC
@@ -89,14 +88,6 @@ def test_loss_and_gradient_has_it():
     (expected,) = CPUEngine(Entropy(), LGC()).value_and_gradient(Problem.of(X, y), [Configuration(5, a)])
     assert g == expected.loss
     np.testing.assert_array_equal(dg_da, expected.dg_da)
-
-
-def test_the_torch_engine_is_refused_and_auto_takes_the_cpu(monkeypatch):
-    monkeypatch.setattr("pglearn.engine.choose.sees_cuda", lambda: True)
-    problem = Problem.of(points(30), partly_labelled(30, 12))
-    assert isinstance(chosen_engine("auto", Entropy(), LGC(), problem, 10**9), CPUEngine)
-    with pytest.raises(InputError, match="loss='entropy' is not known to the torch engine: use engine='cpu'"):
-        chosen_engine("torch", Entropy(), LGC(), problem, 1)
 
 
 def test_the_search_lowers_it():

@@ -1,4 +1,4 @@
-"""One contract for both ways to solve (I − μP) F = (1−μ) Y, against a dense solve; and the paper's iteration."""
+"""One contract for all ways to solve (I − μP) F = (1−μ) Y, against a dense solve; and the paper's iteration."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from pglearn.propagation import lgc as module
 from pglearn.propagation.conjugate import BATCH
 
 
-@pytest.fixture(params=["factor", "iterations"])
+@pytest.fixture(params=["factor", "iterations", "compiled iterations"])
 def solver(request, monkeypatch):
     """Every system is factored, or none."""
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0 if request.param == "compiled iterations" else 10**9)
     monkeypatch.setattr(module, "DENSE_LIMIT", 10**9 if request.param == "factor" else 0)
     monkeypatch.setattr(module, "DENSE_WORTH", 10**9)
     return request.param

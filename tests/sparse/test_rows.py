@@ -9,7 +9,7 @@ from tests import oracle
 from tests.problems import joined, oracle_objective, partly_labelled
 
 import pglearn
-from pglearn.engine import Configuration, CPUEngine, chosen_engine
+from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.graph import k_nearest, mean_distance, weighted_graph
 from pglearn.graph.neighbours import scaled_points
@@ -178,14 +178,6 @@ def test_parts_and_whole():
         table_of({name: part for name, part in parts_of(X).items() if name != "X_indptr"})
     with pytest.raises(KeyError, match="X"):
         table_of({})
-
-
-def test_torch_is_refused_and_auto_is_the_processor():
-    _, problem = problems()
-    loss, spread = LOSSES["log"](), LGC(MU)
-    with pytest.raises(InputError, match=r"X is sparse, which the torch engine does not take: use engine='cpu'"):
-        chosen_engine("torch", loss, spread, problem, 1)
-    assert chosen_engine("auto", loss, spread, problem, 10**9).name == "cpu"
 
 
 def test_gaps_in_sparse_points_are_refused():
