@@ -3,17 +3,58 @@ values."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pglearn
+from pglearn import datasets
 from pglearn.errors import InputError
+from pglearn.graph import mean_distance
 from tests.conftest import EXTRAS
 from tests.problems import partly_labelled, points
 
 X, Y, A = points(20), partly_labelled(20, 9), np.full(4, 0.3)
+
+FOLDER = Path(os.environ.get("PGLEARN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+PAIRS = [("ranking", "loo"), ("log", "kfold"), ("error", "holdout"), ("power", "loo"), ("exponential", "kfold")]
+ENGINES = [("cpu", "float64")]
+if "torch" in EXTRAS:
+    ENGINES += [("torch", "float64"), ("torch", "float32")]
+
+
+@pytest.fixture(scope="module", params=datasets.NAMES)
+def published(request):
+    """X, y with a tenth of the labels, and the mean distance between rows."""
+    if not (FOLDER / f"{request.param}.npz").is_file():
+        pytest.skip(f"{request.param}.npz is not here: set PGLEARN_DATA to the folder that holds it")
+    data = datasets.load_benchmark(request.param, FOLDER)
+    return data.X, data.shown(10, 0), mean_distance(data.X)
+
+
+@pytest.mark.parametrize(("engine", "dtype"), ENGINES)
+@pytest.mark.parametrize("seed", range(5))
+def test_loss_and_gradient_are_numbers_or_a_sentence_and_never_nan(published, seed, engine, dtype):
+    """With the paper's weights taken at their word, sums of rows underflow."""
+    X, y, mean = published
+    rng, (loss, validation) = np.random.default_rng(seed), PAIRS[seed]
+    literal = rng.uniform(0.1 * mean, 10 * mean, X.shape[1])
+    anything = mean * 10.0 ** rng.uniform(-12, 12, X.shape[1])
+    for a in (literal, anything, 1e12 * literal, literal / 1e12):
+        options = {"loss": loss, "validation": validation, "engine": engine, "dtype": dtype}
+        g, dg_da = pglearn.loss_and_gradient(X, y, a=a, **options)
+        assert np.isfinite(g)
+        assert np.isfinite(dg_da).all()
+
+
+def test_what_is_beyond_all_numbers_is_a_sentence():
+    with pytest.raises(
+        InputError, match=r"^The loss at these weights, or its gradient, is beyond all numbers in float64"
+    ):
+        pglearn.loss_and_gradient(1e150 * X, Y, a=1e100 * A)
 
 
 def test_plain_lists_are_taken():
@@ -24,7 +65,7 @@ def test_plain_lists_are_taken():
 
 
 def test_the_defaults_are_those_documented():
-    options = {"k": 10, "loss": "ranking", "validation": "loo", "propagation": "lgc", "alpha": 0.99, "engine": "cpu"}
+    options = {"k": 10, "loss": "ranking", "validation": "loo", "alpha": 0.99, "engine": "cpu"}
     g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, **options, neighbors="auto", dtype="float64")
     expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
     assert g == expected_g
@@ -58,7 +99,6 @@ def test_the_split_follows_the_random_state(validation):
     [
         ("loss", "hinge", "'log', 'ranking', 'error', 'power', 'exponential', 'entropy'"),
         ("validation", "half", "'loo', 'kfold', 'holdout'"),
-        ("propagation", "heat", "'lgc'"),
         ("engine", "abacus", "'auto', 'cpu', 'torch'"),
         ("neighbors", "some", "'auto', 'exact', 'approximate'"),
         ("dtype", "float16", "'float64', 'float32'"),

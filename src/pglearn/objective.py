@@ -13,7 +13,7 @@ from pglearn.graph.approximate import warn_of_recall
 from pglearn.loss import LOSSES
 from pglearn.parameters import check_whole, choice
 from pglearn.problem import Array, Problem
-from pglearn.propagation import PROPAGATIONS
+from pglearn.propagation import LGC
 from pglearn.sparse import is_sparse, sparse_rows
 
 
@@ -25,7 +25,6 @@ def loss_and_gradient(
     k: int = 10,
     loss: str = "ranking",
     validation: str = "loo",
-    propagation: str = "lgc",
     alpha: float = 0.99,
     engine: str = "cpu",
     neighbors: str = "auto",
@@ -49,8 +48,6 @@ def loss_and_gradient(
         rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
         Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
-    propagation : {"lgc"}
-        How labels spread.
     alpha : float in (0, 1)
         μ of the propagation.
     engine : {"cpu", "torch", "auto"}
@@ -93,10 +90,15 @@ def loss_and_gradient(
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
-    summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
-    objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
+    summed = choice(loss, LOSSES, "loss")()
+    objective = chosen_engine(engine, summed, LGC(alpha), problem, evaluations=1, dtype=dtype, neighbors=neighbors)
     if isinstance(objective, CPUEngine):
         announce_neighbours(neighbors, objective.neighbours, problem.n)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
+    if not (np.isfinite(evaluation.loss) and np.isfinite(evaluation.dg_da).all()):
+        raise InputError(
+            f"The loss at these weights, or its gradient, is beyond all numbers in {dtype}: the largest weight is "
+            f"{a.max():.3g}, and the largest number in X is {abs(X).max():.3g}. Give smaller weights, or scale X."
+        )
     warn_of_recall(evaluation.recall)
     return evaluation.loss, evaluation.dg_da

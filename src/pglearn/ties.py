@@ -4,6 +4,8 @@ Distances come from products, ‖z_i‖² + ‖z_j‖² − 2 z_i·z_j, and thos
 bits: by some roundings of ‖z_i‖² + ‖z_j‖². In float64 that is next to nothing. In float32 it is not, where near points
 lie far from the middle of all: there fewer roundings must do, and with a hundred columns of even weights a tie may be
 missed.
+
+Compiled loops and the torch engine, which have other ways to count, take from here what is nearer and what is as far.
 """
 
 from __future__ import annotations
@@ -20,21 +22,27 @@ LAST_BITS = {"float32": 2, "float64": 8}
 EXACT = LAST_BITS["float64"] * float(np.finfo(np.float64).eps)
 
 
-def first_nearest(order: Array, k: int, nearer: Array, reached: Array) -> Array:
-    """Columns of those that are nearer and of the others that are reached the first, as many as make k; nearest first.
+def nearer_and_as_far(D2: Any, tau: Any, alike: Any) -> tuple[Any, Any]:
+    """Booleans: what is nearer than τ, and what is as far but for its last bits."""
+    nearer = tau - alike > D2
+    return nearer, (tau + alike >= D2) & ~nearer
 
-    Rows are by `order`, what their columns are sorted by. One that has more than k nearer, or fewer than k reached, is
-    filled with −1.
+
+def first_nearest(D2: Array, k: int, tau: Array, alike: Array) -> Array:
+    """Columns of the k nearest of each row, of which τ is the farthest; nearest first.
+
+    A row that has more than k nearer, or fewer than k as near as τ, is filled with −1.
     """
-    found = np.flatnonzero(reached)
-    row, column = np.divmod(found, order.shape[1])
-    as_far = ~nearer.ravel()[found]
-    counted = np.cumsum(as_far)
-    before = np.concatenate(([0], counted))[np.searchsorted(row, np.arange(len(order)))]
-    kept = ~as_far | (counted - before[row] <= (k - nearer.sum(axis=1))[row])
-    whole = np.bincount(row[kept], minlength=len(order)) == k
+    nearer, as_far = nearer_and_as_far(D2, tau, alike)
+    found = np.flatnonzero(nearer | as_far)  # few of all: what follows is about them alone
+    row, column = np.divmod(found, D2.shape[1])
+    is_far = as_far.ravel()[found]
+    counted = np.cumsum(is_far)
+    before = np.append(0, counted)[np.searchsorted(row, np.arange(len(D2)))]
+    kept = ~is_far | (counted - before[row] <= (k - nearer.sum(axis=1))[row])
+    whole = np.bincount(row[kept], minlength=len(D2)) == k
     kept &= whole[row]
-    nearest_first = order.ravel()[found[kept]].reshape(-1, k).argsort(axis=1, kind="stable")
-    nearest = np.full((len(order), k), -1)
+    nearest_first = D2.ravel()[found[kept]].reshape(-1, k).argsort(axis=1, kind="stable")
+    nearest = np.full((len(D2), k), -1)
     nearest[whole] = np.take_along_axis(column[kept].reshape(-1, k), nearest_first, axis=1)
     return nearest

@@ -14,9 +14,10 @@ from tests.problems import partly_labelled, points
 import pglearn
 from pglearn.engine import CPUEngine, choose, chosen_engine
 from pglearn.errors import InputError
-from pglearn.loss import Log
+from pglearn.loss import Entropy, Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
+from pglearn.sparse import sparse_rows
 
 
 def engine(name, evaluations=10):
@@ -59,6 +60,24 @@ def test_torch_is_not_loaded_to_learn_that_there_is_no_driver(monkeypatch):
 def test_an_unknown_engine_lists_what_there_is():
     with pytest.raises(InputError, match="engine='gpu' is not known: choose one of 'auto', 'cpu', 'torch'"):
         engine("gpu")
+
+
+@pytest.mark.parametrize(
+    ("loss", "X", "neighbors", "sentence"),
+    [
+        (Log(), points(30), "approximate", "The torch engine finds neighbours exactly: use engine='cpu'"),
+        (Entropy(), points(30), "auto", "loss='entropy' is not known to the torch engine: use engine='cpu'"),
+        (Log(), sparse_rows(points(30)), "auto", "X is sparse, which the torch engine does not take: use engine='cpu'"),
+    ],
+)
+def test_what_the_torch_engine_does_not_take_is_refused_and_auto_takes_the_cpu(
+    loss, X, neighbors, sentence, monkeypatch
+):
+    monkeypatch.setattr(choose, "sees_cuda", lambda: True)
+    problem = Problem.of(X, partly_labelled(30, 9))
+    with pytest.raises(InputError, match=f"^{sentence}"):
+        chosen_engine("torch", loss, LGC(), problem, 1, neighbors=neighbors)
+    assert isinstance(chosen_engine("auto", loss, LGC(), problem, 10**9, neighbors=neighbors), CPUEngine)
 
 
 def test_the_estimate_grows_with_the_problem():

@@ -50,11 +50,13 @@ def test_float32_where_a_search_allows_it_changes_little(monkeypatch):
         scored = problem.scored & (np.arange(len(problem.scored)) < labels)
         exact, coarse = replace(problem, scored=scored), replace(problem, X=X.astype(np.float32), scored=scored)
         here = [Configuration(8, np.linspace(0.1, 0.5, 5))]
-        (expected,) = CPUEngine(Log(), LGC(solver="cholesky")).value_and_gradient(exact, here)
-        engine = CPUEngine(Log(), LGC(solver="cg", tolerance=1e-8, precision=1e-2))
+        monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 4000)
+        (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(exact, here)
+        monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
+        engine = CPUEngine(Log(), LGC(tolerance=1e-8, precision=1e-2))
         (found,) = engine.value_and_gradient(coarse, here)
         assert found.loss == pytest.approx(expected.loss, rel=1e-5)
         np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=1e-4, atol=1e-4 * np.abs(expected.dg_da).max())
         graph = engine.graph(coarse, here[0])
-        assert LGC(solver="cg", tolerance=1e-8).system(graph).solve(np.eye(300)[:, :5]).F.dtype == np.float32
-        assert LGC(solver="cg").system(graph).solve(np.eye(300)[:, :5]).F.dtype == np.float64
+        assert LGC(tolerance=1e-8).system(graph).solve(np.eye(300)[:, :5]).F.dtype == np.float32
+        assert LGC().system(graph).solve(np.eye(300)[:, :5]).F.dtype == np.float64

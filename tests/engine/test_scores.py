@@ -15,13 +15,12 @@ from pglearn.engine import CPUEngine
 from pglearn.engine.scores import _by_fold
 from pglearn.graph import weighted_graph
 from pglearn.problem import Problem
-from pglearn.propagation import LGC, Solution
-from pglearn.propagation.lgc import LGCSystem
+from pglearn.propagation import LGC, Solution, System
 
 N, MU = 60, 0.9
 
 
-class Heard:
+class Noted:
     """A system that remembers what it was asked to solve for."""
 
     def __init__(self, system):
@@ -36,7 +35,7 @@ class Heard:
 def test_what_is_solved_for_by_fold_is_sparse_and_gives_the_equation(validation):
     problem = Problem.of(points(N), partly_labelled(N, 21), validation=validation)
     graph = weighted_graph(problem.X, np.full(4, 0.3), 5)
-    system = Heard(LGC(MU).system(graph))
+    system = Noted(LGC(MU).system(graph))
     scores = _by_fold(problem, LGC(MU), system)
     R = np.linalg.inv(np.eye(N) - MU * graph.P.toarray())
     H = R[np.ix_(problem.labelled[problem.scored], problem.labelled)]
@@ -92,7 +91,7 @@ def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, fi
     solved = iter(
         [Solution(np.eye(4)[:, :2], 9, first, first <= 1e-12, 1.0), Solution(np.eye(4)[:, :2], 99, finest, False)]
     )
-    monkeypatch.setattr(LGCSystem, "solve", lambda *_: next(solved))
+    monkeypatch.setattr(System, "solve", lambda *_: next(solved))
     graph = weighted_graph(np.arange(4.0)[:, None], np.ones(1), 2)
     found = CPUEngine().propagate(problem, graph)
     assert (found.iterations, found.converged) == (99, is_solved)

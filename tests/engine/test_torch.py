@@ -91,8 +91,7 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
     np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=1e-6 * np.abs(expected.dg_da).max())
 
 
-@pytest.mark.parametrize("loss", LABEL_LOSSES)
-@pytest.mark.parametrize("validation", VALIDATIONS)
+@pytest.mark.parametrize(("loss", "validation"), [*zip(LABEL_LOSSES, [*VALIDATIONS] * 2, strict=False)])
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
     problem, configurations = problem_of(validation=validation), population()
     expected = CPUEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
@@ -118,17 +117,6 @@ def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
         for one, other in zip(parts, whole, strict=True):
             assert one.loss == pytest.approx(other.loss, rel=last_bits)
             np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_free_memory_does_not_matter_where_a_population_fits(dtype):
-    problem, configurations = problem_of(), population(9)
-    first, second = (
-        TorchEngine(Log(), LGC(), device="cpu", dtype=dtype, memory=memory).value_and_gradient(problem, configurations)
-        for memory in (1 << 28, 1 << 33)
-    )
-    assert [e.loss for e in first] == [e.loss for e in second]
-    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
 
 
 def test_what_is_recorded_fits_and_has_few_sizes():
@@ -173,7 +161,7 @@ def in_three_bases(n):
 
 
 def in_basis(basis, configurations):
-    return [replace(configuration, basis=basis) for configuration in configurations]
+    return [replace(configuration, view=basis) for configuration in configurations]
 
 
 def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
@@ -356,7 +344,7 @@ def broken_off(*arguments):
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("asked", ["medium", "high", "highest"])
+@pytest.mark.parametrize("asked", ["medium", "highest"])
 def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked, form, products, monkeypatch):
     seen, part = [], dense if form == "dense" else module.sparse
 
@@ -401,7 +389,6 @@ def test_engines_of_two_threads_do_not_put_back_each_other_s_setting(products):
     assert torch.get_float32_matmul_precision() == "medium"
 
 
-@pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has the one setting only")
 def test_a_setting_of_one_library_is_put_back_too():
     matmul = torch.backends.cuda.matmul
     before = matmul.fp32_precision
@@ -479,64 +466,6 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
     for memory in (1, 1 << 16, 1 << 24):
         found = np.sort(k_nearest(torch.as_tensor(Z), 7, memory).numpy(), axis=1)
         np.testing.assert_array_equal(found, expected)
-
-
-@pytest.fixture
-def searches(monkeypatch):
-    """The k of every search for neighbours, with sparse graphs."""
-    found = []
-
-    def k_nearest_heard(Z, k, memory):
-        found.append(k)
-        return k_nearest(Z, k, memory)
-
-    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
-    monkeypatch.setattr(module, "k_nearest", k_nearest_heard)
-    return found
-
-
-def test_neighbours_are_searched_anew_as_often_as_asked(searches):
-    problem, a = problem_of(), np.full(6, 0.3)
-    engine = TorchEngine(Log(), LGC(), refresh=3)
-    for step in range(7):
-        engine.value_and_gradient(problem, [Configuration(5, a * (1 + 0.01 * step), owner=0)])
-    assert len(searches) == 3
-
-
-def test_a_candidate_s_edges_are_those_of_its_own_problem_and_k(searches):
-    problems, a = (problem_of(150), problem_of(170)), np.full(6, 0.3)
-    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
-    for problem, k in [(problems[0], 5), (problems[1], 5), (problems[0], 5), (problems[1], 7), (problems[1], 7)]:
-        configuration = [Configuration(k, a, owner=0)]
-        (found,) = engine.value_and_gradient(problem, configuration)
-        (expected,) = TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem, configuration)
-        assert found.loss == expected.loss
-        np.testing.assert_array_equal(found.dg_da, expected.dg_da)
-    assert searches == [5, 5, 5, 5, 5, 7, 7, 7], "the second engine searches each time, the first where it must"
-
-
-def test_edges_are_kept_for_as_many_candidates_as_fit_and_while_their_problem_is_there(searches):
-    problems, a = [problem_of()], np.full(6, 0.3)
-
-    def evaluate(engine, *owners):
-        engine.value_and_gradient(problems[0], [Configuration(5, a, owner=owner) for owner in owners])
-
-    engine = TorchEngine(Log(), LGC(), device="cpu", refresh=10)
-    for owners in [(0, 1, 2), (1,), (0, 1)]:
-        evaluate(engine, *owners)
-    assert len(searches) == 3, "one that is not asked for may be the next time"
-    each = next(iter(engine._kept[engine._placed[problems[0]]].values())).edges.n_bytes
-    of_two = TorchEngine(Log(), LGC(), device="cpu", refresh=10, memory=5 * each)
-    searches.clear()
-    for _ in range(4):
-        evaluate(of_two, 0, 1, 2)
-    assert len(searches) == 2 + 4, "half of the memory holds two"
-    for _ in range(6):
-        evaluate(of_two, 2)
-    assert len(searches) == 6 + 5, "the others seem to have ended, and make room"
-    problems.clear()
-    gc.collect()
-    assert len(engine._kept) == len(of_two._kept) == 0
 
 
 def gradient_on_edges(edges, X, Z, A, G, h, log_d):

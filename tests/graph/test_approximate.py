@@ -11,8 +11,7 @@ from tests.problems import partly_labelled, points
 import pglearn
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine
-from pglearn.engine.choose import chosen_engine, chosen_neighbours
-from pglearn.errors import InputError
+from pglearn.engine.choose import chosen_neighbours
 from pglearn.graph import approximate as module
 from pglearn.graph import k_nearest
 from pglearn.graph.approximate import exact_of, found_neighbours, k_near, pool_of, sampled_recall
@@ -74,11 +73,6 @@ def test_the_next_effort_is_as_large_as_the_last_one_was_far_off(recalls, effort
     monkeypatch.setattr("pglearn.graph.approximate.sampled_recall", lambda *_: next(said))
     module._searched(points(200), 5)
     assert made == [module.EFFORTS[effort][1] for effort in efforts]
-
-
-def test_near_points_are_nearly_all_of_the_nearest(cloud):
-    Z, near = cloud
-    assert share_found(near, k_nearest(Z, 24)) > 0.97
 
 
 def test_the_search_is_a_function_of_points_and_seed(cloud):
@@ -198,11 +192,6 @@ def test_auto_becomes_approximate_above_its_size_without_a_warning(monkeypatch):
     assert chosen_neighbours("approximate", 5) == "approximate"
 
 
-def test_torch_refuses_approximate_neighbours():
-    with pytest.raises(InputError, match=r"^The torch engine finds neighbours exactly: use engine='cpu'"):
-        chosen_engine("torch", Log(), LGC(), problem_of(50), 1, neighbors="approximate")
-
-
 @pytest.mark.parametrize(("neighbors", "logged"), [("auto", 1), ("approximate", 0), ("exact", 0)])
 def test_loss_and_gradient_logs_that_auto_has_become_approximate(neighbors, logged, monkeypatch, caplog):
     monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 200)
@@ -222,12 +211,12 @@ def test_loss_and_gradient_warns_of_low_recall(monkeypatch):
 
 
 def fitted(neighbors, **options):
-    heard = []
+    events = []
     X, y = points(400, 5), partly_labelled(400, 40)
     model = PGLearnClassifier(
-        budget=4, n_candidates=4, basis="raw", neighbors=neighbors, random_state=0, engine="cpu", **options
+        budget=4, n_candidates=4, views=["given"], neighbors=neighbors, random_state=0, engine="cpu", **options
     )
-    return model.fit(X, y, listeners=(heard.append,)), heard
+    return model.fit(X, y, listeners=(events.append,)), events
 
 
 @pytest.fixture(scope="module")
@@ -236,15 +225,15 @@ def approximately():
 
 
 def test_recall_is_reported_in_results_and_events(approximately):
-    model, heard = approximately
+    model, events = approximately
     recall = model.search_results_["recall"]
     assert ((recall > 0.9) & (recall <= 1)).all()
-    assert next(event for event in heard if event["event"] == "search_started")["neighbors"] == "approximate"
-    told = {event["candidate"]: event["recall"] for event in heard if event["event"] == "candidate_advanced"}
+    assert next(event for event in events if event["event"] == "search_started")["neighbors"] == "approximate"
+    told = {event["candidate"]: event["recall"] for event in events if event["event"] == "candidate_advanced"}
     assert told == dict(enumerate(recall.tolist()))
-    exactly, heard = fitted("exact")
+    exactly, events = fitted("exact")
     assert (exactly.search_results_["recall"] == 1).all()
-    assert heard[0]["neighbors"] == "exact"
+    assert events[0]["neighbors"] == "exact"
     assert (model.transduction_ == exactly.transduction_).mean() > 0.97
 
 

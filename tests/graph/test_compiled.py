@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pglearn.graph import compiled, k_nearest, weights
+from pglearn.graph import compiled, weights
 
 
 def pairs(n, m, count, seed=0):
@@ -62,11 +62,3 @@ def test_a_distance_that_is_no_number_takes_no_place_of_one_that_is():
     for candidates in ([1, 2, 3], [3, 2, 1], [2, 3, 1]):
         compiled.nearest_of(0, 1, Z, np.array([candidates], dtype=np.int32), nearest)
         np.testing.assert_array_equal(nearest, [[1, 2]])
-
-
-def test_of_all_others_the_nearest_are_the_neighbours():
-    Z = np.random.default_rng(0).normal(size=(30, 4))
-    others = np.array([np.delete(np.arange(30), p) for p in range(30)])
-    nearest = np.empty((30, 6), dtype=others.dtype)
-    compiled.nearest_of(0, len(Z), Z, others, nearest)
-    np.testing.assert_array_equal(nearest, k_nearest(Z, 6))

@@ -9,8 +9,7 @@ from tests.baselines import dense
 from tests.problems import EXAMPLES, joined, partly_labelled, points
 
 import pglearn
-from pglearn.engine import Configuration, CPUEngine, chosen_engine
-from pglearn.errors import InputError
+from pglearn.engine import Configuration, CPUEngine
 from pglearn.loss import Entropy, Log, Yardstick
 from pglearn.problem import VALIDATIONS, Problem
 from pglearn.propagation import LGC
@@ -51,11 +50,10 @@ def objective(problem, edges, mu):
 
 
 @examples
-@pytest.mark.parametrize("solver", ["auto", "cholesky"])  # the others leave rows out that are barely reached
-def test_engine_gradient_is_that_of_central_differences(name, solver):
+def test_engine_gradient_is_that_of_central_differences(name):
     example = EXAMPLES[name]
     problem, configuration = example.problem(), Configuration(example.k, example.a)
-    engine = CPUEngine(Entropy(), LGC(0.99, solver))
+    engine = CPUEngine(Entropy(), LGC(0.99))
     H = objective(problem, joined(engine.graph(problem, configuration).edges), 0.99)
     (found,) = engine.value_and_gradient(problem, [configuration])
     expected = oracle.central_differences(H, example.a, 1e-5)
@@ -92,18 +90,10 @@ def test_loss_and_gradient_has_it():
     np.testing.assert_array_equal(dg_da, expected.dg_da)
 
 
-def test_the_torch_engine_is_refused_and_auto_takes_the_cpu(monkeypatch):
-    monkeypatch.setattr("pglearn.engine.choose.sees_cuda", lambda: True)
-    problem = Problem.of(points(30), partly_labelled(30, 12))
-    assert isinstance(chosen_engine("auto", Entropy(), LGC(), problem, 10**9), CPUEngine)
-    with pytest.raises(InputError, match="loss='entropy' is not known to the torch engine: use engine='cpu'"):
-        chosen_engine("torch", Entropy(), LGC(), problem, 1)
-
-
 def test_the_search_lowers_it():
     X, y = points(60), partly_labelled(60, 12)
     model = pglearn.PGLearnClassifier(
-        loss="entropy", budget=8, n_candidates=2, basis="raw", selection="best", random_state=0
+        loss="entropy", budget=8, n_candidates=2, views=["given"], selection="best", random_state=0
     ).fit(X, y)
     first, (chosen,) = model.history_["step"] == 0, np.flatnonzero(model.search_results_["selected"])
     at_the_start = model.history_["loss"][first & (model.history_["candidate"] == chosen)]

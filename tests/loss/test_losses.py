@@ -14,8 +14,7 @@ from pglearn.loss import LOSSES, Exponential, Log, Power, Ranking, Yardstick, ro
 from pglearn.loss.pointwise import LEAST
 
 losses = pytest.mark.parametrize("name", LABEL_LOSSES)
-shapes = pytest.mark.parametrize(("s", "c"), [(1, 2), (7, 2), (12, 4)])
-steep = pytest.mark.parametrize("x", [1.5, 2, 3.7])
+shapes = pytest.mark.parametrize(("s", "c"), [(1, 2), (12, 4)])
 
 
 def scores(s=12, c=4, seed=0):
@@ -32,23 +31,17 @@ def differences(g, S, h=1e-6):
 
 @losses
 @shapes
-def test_value_is_the_equations(name, s, c):
+def test_value_is_the_equations_and_the_gradient_that_of_central_differences(name, s, c):
     S, codes = scores(s, c)
-    assert LOSSES[name]()(S, codes)[0] == pytest.approx(oracle.LOSSES[name](S, codes), rel=1e-12)
-
-
-@losses
-@shapes
-def test_gradient_is_that_of_central_differences(name, s, c):
-    S, codes = scores(s, c)
-    loss = LOSSES[name]()
-    _, dg_dS = loss(S, codes)
+    before, loss = S.copy(), LOSSES[name]()
+    g, dg_dS = loss(S, codes)
+    assert g == pytest.approx(oracle.LOSSES[name](S, codes), rel=1e-12)
     expected = differences(lambda S: loss(S, codes)[0], S)
     np.testing.assert_allclose(dg_dS, expected, rtol=0, atol=1e-6 * max(1, np.abs(expected).max()))
+    np.testing.assert_array_equal(S, before)
 
 
-@steep
-@pytest.mark.parametrize("name", ["power", "exponential"])
+@pytest.mark.parametrize(("name", "x"), [("power", 1.5), ("power", 3.7), ("exponential", 3.7)])
 def test_value_and_gradient_follow_x(name, x):
     S, codes = scores()
     loss = LOSSES[name](x)
@@ -68,36 +61,12 @@ def test_the_order_of_the_points_does_not_matter(name):
 
 
 @losses
-def test_moving_score_to_the_true_class_lowers_the_loss(name):
-    S, codes = scores()
-    better = 0.9 * S
-    better[np.arange(len(S)), codes] += 0.1
-    loss = LOSSES[name]()
-    assert loss(better, codes)[0] < loss(S, codes)[0]
-
-
-@losses
-def test_perfect_scores_have_no_nan(name):
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_perfect_and_utterly_wrong_scores_have_no_nan(name, wrong):
     codes = np.arange(6) % 3
-    g, dg_dS = LOSSES[name]()(np.eye(3)[codes], codes)
+    g, dg_dS = LOSSES[name]()(np.eye(3)[(codes + wrong) % 3], codes)
     assert np.isfinite(g)
     assert np.isfinite(dg_dS).all()
-
-
-@losses
-def test_utterly_wrong_scores_have_no_nan(name):
-    codes = np.arange(6) % 3
-    g, dg_dS = LOSSES[name]()(np.eye(3)[(codes + 1) % 3], codes)
-    assert np.isfinite(g)
-    assert np.isfinite(dg_dS).all()
-
-
-@losses
-def test_scores_are_not_written_to(name):
-    S, codes = scores()
-    before = S.copy()
-    LOSSES[name]()(S, codes)
-    np.testing.assert_array_equal(S, before)
 
 
 @losses
@@ -153,7 +122,7 @@ def test_a_row_of_zeros_becomes_uniform_and_moves_with_nothing():
     N, reached, pullback = row_normalised(S)
     assert reached.tolist() == [True, False, True]
     np.testing.assert_allclose(N, [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
-    dg_dS = pullback(np.array([[1.0, -2.0], [5.0, -7.0], [0.5, 3.0]]))
+    dg_dS, _ = pullback(np.array([[1.0, -2.0], [5.0, -7.0], [0.5, 3.0]]))
     assert not dg_dS[1].any()
     assert dg_dS[0].any()
 
@@ -170,11 +139,22 @@ def test_gradient_through_the_normalisation_is_that_of_central_differences(name)
     N, _, pullback = row_normalised(raw)
     _, dg_dN = loss(N, codes)
     expected = differences(lambda S: loss(row_normalised(S)[0], codes)[0], raw)
-    np.testing.assert_allclose(pullback(dg_dN), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(pullback(dg_dN)[0], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_a_direction_that_only_rescales_a_row_changes_nothing():
     S = np.random.default_rng(4).random((5, 3))
     _, _, pullback = row_normalised(S)
-    dg_dS = pullback(np.random.default_rng(5).normal(size=(5, 3)))
+    dg_dS, _ = pullback(np.random.default_rng(5).normal(size=(5, 3)))
     np.testing.assert_allclose((dg_dS * S).sum(axis=1), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("smallest", [1.0, 1e-200, 1e-305, 5e-324])
+def test_the_gradient_of_a_row_with_the_smallest_sum_has_room_for_products(smallest):
+    S = np.array([[0.2, 0.6], [0.0, smallest]])
+    _, reached, pullback = row_normalised(S)
+    dg_dS, lift = pullback(np.array([[1.0, -2.0], [5.0, -7.0]]))
+    assert reached.all()
+    assert np.abs(dg_dS).max() < 2.0**993
+    assert (lift == 1) == (smallest > 1e-290)
+    np.testing.assert_allclose(lift * dg_dS[0], [2.8125, -0.9375], rtol=1e-12)

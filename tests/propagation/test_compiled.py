@@ -1,4 +1,7 @@
-"""Conjugate gradients in compiled passes: the same answer as NumPy's and the oracle's, and compiled only once."""
+"""Conjugate gradients in compiled passes: step by step what NumPy does, and compiled only once.
+
+That answers are right is in test_lgc.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from pglearn.propagation import LGC, compiled
 from pglearn.propagation.conjugate import COARSE
 from pglearn.threads import at_most
 
-alphas = pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+
+@pytest.fixture(autouse=True)
+def no_factor(monkeypatch):
+    monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
 
 
 def graph_of(n=60, k=4):
@@ -25,7 +31,7 @@ def graph_of(n=60, k=4):
 
 
 def solved(graph, B, alpha=0.99, tolerance=1e-12):
-    return LGC(alpha, "cg", tolerance).system(graph).solve(B)
+    return LGC(alpha, tolerance).system(graph).solve(B)
 
 
 @pytest.fixture
@@ -76,14 +82,6 @@ def test_rows_that_are_asked_for_ahead_change_no_bit(monkeypatch):
     np.testing.assert_array_equal(solved(graph, B, tolerance=1e-8).F, expected.F)
 
 
-@alphas
-def test_solution_is_the_oracles(alpha, always_compiled):
-    graph, Y = graph_of(), np.eye(60)[:, :8]
-    solution = solved(graph, (1 - alpha) * Y, alpha)
-    assert solution.converged
-    np.testing.assert_allclose(solution.F, oracle.lgc(graph.P.toarray(), Y, alpha), rtol=0, atol=1e-12 / (1 - alpha))
-
-
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-8, 1e-12])
 def test_it_takes_the_steps_that_numpy_takes(tolerance, monkeypatch):
     graph = graph_of(300)
@@ -107,19 +105,6 @@ def test_what_was_asked_for_is_reached_at_any_scale(scale, always_compiled):
     assert solution.F.dtype == (np.float32 if scale == 1 else np.float64), "what is beyond float32 is not kept in it"
     expected = oracle.lgc(graph.P.toarray(), Y, alpha) / (1 - alpha)
     np.testing.assert_allclose(solution.F / scale, expected, rtol=1e-6, atol=tolerance / (1 - alpha))
-
-
-def test_rows_that_no_label_reaches_get_exactly_nothing(always_compiled):
-    graph = weighted_graph(np.vstack([points(15), points(10, seed=1) + 1000]), np.full(4, 0.3), 4)
-    F = solved(graph, np.eye(25)[:, :8]).F
-    assert not F[15:].any()
-    assert (F[:15].sum(axis=1) > 0).all()
-
-
-def test_what_is_not_a_number_has_not_converged(always_compiled):
-    B = np.eye(60)[:, :3]
-    B[7, 1] = np.nan
-    assert not solved(graph_of(), B).converged
 
 
 def test_large_problems_are_solved_in_compiled_passes_and_small_ones_without_numba(monkeypatch):

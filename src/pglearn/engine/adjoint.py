@@ -30,10 +30,10 @@ from pglearn.threads import in_parts, summed
 COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
 
 
-def gradient(problem: Problem, graph: Graph, coupling: float, adjoint: Array, F: Array) -> Array:
+def gradient(problem: Problem, graph: Graph, mu: float, adjoint: Array, F: Array) -> Array:
     """∂g/∂a, from the adjoint and the solution of the propagation on `graph`."""
     edges = graph.edges
-    S = coupling * edge_products(graph, adjoint, F)
+    S = mu * edge_products(graph, adjoint, F)
     SP = S * graph.p
     q = edges.sums(SP, SP)
     B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)

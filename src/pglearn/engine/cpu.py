@@ -14,7 +14,7 @@ from pglearn.graph import Graph, weighted_graph
 from pglearn.graph.approximate import Found, found_neighbours
 from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Propagation, Solution, is_blurred
+from pglearn.propagation import LGC, Solution, is_blurred
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class CPUEngine:
     """One configuration after another. Neighbours are found in the precision of X, everything else is float64."""
 
     loss: Loss = field(default_factory=Log)
-    propagation: Propagation = field(default_factory=LGC)
+    propagation: LGC = field(default_factory=LGC)
     neighbours: str = "exact"
     """"exact", or "approximate": ranked anew at every step among near points that are searched for now and then."""
 
@@ -72,7 +72,7 @@ class CPUEngine:
                 if found is None:
                     return evaluation
                 return replace(evaluation, recall=found.recall, anchor=found.anchor)
-        except np.linalg.LinAlgError:  # not definite, for want of digits: no candidate to go on with
+        except (np.linalg.LinAlgError, OverflowError):  # for want of digits or of numbers: no candidate to go on with
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 
     def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
@@ -83,6 +83,7 @@ class CPUEngine:
         judged = scores if on_labels else unlabelled_scores(problem, self.propagation, system)
         S, _, pullback = row_normalised(judged.S, judged.least)
         g, dg_dS = self.loss(S, problem.scored_codes)
-        adjoint, F = judged.factors(pullback(dg_dS))
-        dg_da = gradient(problem, graph, self.propagation.coupling, adjoint, F)
+        pulled, lift = pullback(dg_dS)
+        adjoint, F = judged.factors(pulled)
+        dg_da = lift * gradient(problem, graph, self.propagation.alpha, adjoint, F)
         return Evaluation(g, validation_accuracy(problem, scores), dg_da)

@@ -13,7 +13,8 @@
 needs no solve: Λ = Z ∂g/∂H with F replaced by Z. Leave-one-out is the case this is made for.
 *By row*: H is symmetric, so one right-hand side per scored point gives its row of H, and as many again the adjoint. It
 is for many labels of which few are scored. Where each of these is a fold by itself, one per class is enough for the
-adjoint: what all labels of a class spread, less what the point itself does.
+adjoint: what all labels of a class spread, less what the point itself does. (Where others barely reach a point, that
+difference has no digits left, and each point is solved for.)
 
 The rows without a label have scores too, for a loss that asks for no true class: one right-hand side per class.
 """
@@ -23,13 +24,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
-from pglearn.propagation import Propagation, Solution, System, is_blurred
+from pglearn.propagation import LGC, Solution, System, is_blurred
+
+BARELY = 2.0**-30  # a row of S with a smaller sum is lost among the digits of what the point itself spreads
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +46,11 @@ class Scores:
     factors: Callable[[Array], tuple[Array, Array]]
 
 
-def validation_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
-    """Scores by whichever form has fewest columns, on a finer system where the first cannot resolve a row."""
+Form: TypeAlias = Callable[[Problem, LGC, System], Scores]
+
+
+def validation_scores(problem: Problem, propagation: LGC, system: System) -> Scores:
+    """Scores by whichever form has fewest columns."""
     folds = len(np.unique(problem.fold[problem.scored]))
     scored = int(problem.scored.sum())
     columns = {
@@ -51,11 +58,7 @@ def validation_scores(problem: Problem, propagation: Propagation, system: System
         _by_row: scored + (problem.n_classes if are_left_out_alone(problem) else scored),
         _by_fold: 2 * folds * problem.n_classes,
     }
-    form = min(columns, key=lambda form: columns[form])
-    scores = form(problem, propagation, system)
-    if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
-        return form(problem, propagation, finer)
-    return scores
+    return _resolved(min(columns, key=lambda form: columns[form]), problem, propagation, system)
 
 
 def validation_accuracy(problem: Problem, scores: Scores) -> float:
@@ -66,15 +69,20 @@ def validation_accuracy(problem: Problem, scores: Scores) -> float:
     return float(right.mean())
 
 
-def unlabelled_scores(problem: Problem, propagation: Propagation, system: System) -> Scores:
+def unlabelled_scores(problem: Problem, propagation: LGC, system: System) -> Scores:
     """Scores of the rows that carry none of the labels shown (`Problem.shown`)."""
-    scores = _of_unlabelled(problem, propagation, system)
+    return _resolved(_of_unlabelled, problem, propagation, system)
+
+
+def _resolved(form: Form, problem: Problem, propagation: LGC, system: System) -> Scores:
+    """Scores on a finer system where the first cannot resolve a row."""
+    scores = form(problem, propagation, system)
     if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
-        return _of_unlabelled(problem, propagation, finer)
+        return form(problem, propagation, finer)
     return scores
 
 
-def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -> Scores:
+def _of_unlabelled(problem: Problem, propagation: LGC, system: System) -> Scores:
     n, c = problem.n, problem.n_classes
     shown = problem.labelled[problem.shown]
     rows = np.setdiff1d(np.arange(n), shown)
@@ -90,7 +98,7 @@ def _of_unlabelled(problem: Problem, propagation: Propagation, system: System) -
     return Scores(solution.F[rows], c * solution.error / system.precision, factors)
 
 
-def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scores:
+def _by_fold(problem: Problem, propagation: LGC, system: System) -> Scores:
     n, c = problem.n, problem.n_classes
     folds = np.unique(problem.fold[problem.scored])
     f, label = (problem.fold != folds[:, None]).nonzero()  # a label enters where its own fold is not hidden
@@ -108,7 +116,7 @@ def _by_fold(problem: Problem, propagation: Propagation, system: System) -> Scor
     return Scores(S, c * solution.error / system.precision, factors)
 
 
-def _by_label(problem: Problem, propagation: Propagation, system: System) -> Scores:
+def _by_label(problem: Problem, propagation: LGC, system: System) -> Scores:
     labels = len(problem.labelled)
     solution = system.solve(_ones_at(problem.labelled, problem.n))
     Z = solution.F
@@ -125,7 +133,7 @@ def _by_label(problem: Problem, propagation: Propagation, system: System) -> Sco
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
 
 
-def _by_row(problem: Problem, propagation: Propagation, system: System) -> Scores:
+def _by_row(problem: Problem, propagation: LGC, system: System) -> Scores:
     n = problem.n
     solution = system.solve(_ones_at(problem.labelled[problem.scored], n))
     Z = solution.F
@@ -144,7 +152,9 @@ def _by_row(problem: Problem, propagation: Propagation, system: System) -> Score
         at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
         return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
 
-    chosen = factors_of_points_alone if are_left_out_alone(problem) else factors
+    sums = S.sum(axis=1)
+    told_apart = not ((sums > 0) & (sums < BARELY)).any()
+    chosen = factors_of_points_alone if are_left_out_alone(problem) and told_apart else factors
     return Scores(S, _doubt_of_sums(problem, propagation, system, solution), chosen)
 
 
@@ -158,11 +168,11 @@ def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
     return sparse.csc_matrix((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(n, len(rows)))
 
 
-def _weight_of_labels(problem: Problem, propagation: Propagation) -> Array:
+def _weight_of_labels(problem: Problem, propagation: LGC) -> Array:
     """What a label (column) counts for a scored point (row): nothing in its own fold."""
     return np.asarray(propagation.source * (problem.fold[problem.scored, None] != problem.fold))
 
 
-def _doubt_of_sums(problem: Problem, propagation: Propagation, system: System, solution: Solution) -> float:
+def _doubt_of_sums(problem: Problem, propagation: LGC, system: System, solution: Solution) -> float:
     # The errors of the terms are of either sign: their sum grows like the root of their number.
     return propagation.source * math.sqrt(len(problem.labelled)) * solution.error / system.precision

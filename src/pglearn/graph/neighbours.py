@@ -41,6 +41,8 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
     k = min(k, others)
     if sparse.is_sparse(Z):
         return sparse.k_nearest(Z, k, queries)
+    if not np.isfinite(np.einsum("ij,ij->i", Z, Z, dtype=np.float64)).all():
+        raise OverflowError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
     search = NearestNeighbors(n_neighbors=min(k + 1, others), algorithm="brute").fit(Z)
     distances, nearest = search.kneighbors(queries)
     if k == others:
@@ -72,7 +74,7 @@ def _with_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Ar
             alike = EXACT * norms
             if of_points:
                 alike += of_points * np.sqrt(np.maximum(tau, 0) * norms)
-            found = first_nearest(D2, k, tau - alike > D2, tau + alike >= D2)
+            found = first_nearest(D2, k, tau, alike)
             nearest[rows] = np.where(found < 0, nearest[rows], found)
 
     at_once = max(1, NUMBERS_AT_ONCE // len(Z))

@@ -24,11 +24,20 @@ class Loss(Protocol):
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]: ...
 
 
-def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable[[Array], Array]]:
+LARGEST = {"float32": 2.0**96, "float64": 2.0**992}
+"""The largest ∂g/∂S: 2³² times that is the largest number, and the products that it enters need the room."""
+LIFT = {"float32": 2.0**75, "float64": 2.0**104}
+"""What ∂g/∂S is divided by where it is larger: then it is small enough, however small the sum of a row."""
+
+
+def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable[[Array], tuple[Array, float]]]:
     """S with rows that sum to one, which rows are reached, and the map from ∂g/∂(normalised S) back to ∂g/∂S.
 
     A row whose sum is not above `least` says nothing: no label reaches it, or so little that the solve cannot tell.
     It becomes uniform and moves with nothing.
+
+    The map divides by sums, which may be so small that ∂g/∂S is beyond all numbers. What ∂g/∂a is in the end is not,
+    so ∂g/∂S is given divided by a power of two, which rounds nothing, together with that power: 1 almost always.
     """
     S = np.maximum(S, 0)  # scores are sums of positive terms; an iterative solve may leave −1e-17
     sums = S.sum(axis=1, keepdims=True)
@@ -36,9 +45,13 @@ def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable
     safe = np.where(reached, sums, 1)
     N = np.where(reached, S / safe, 1 / S.shape[1])
 
-    def pullback(dg_dN: Array) -> Array:
-        inner = np.einsum("vc,vc->v", dg_dN, N)[:, None]
-        return np.where(reached, (dg_dN - inner) / safe, 0)
+    def pullback(dg_dN: Array) -> tuple[Array, float]:
+        pull = dg_dN - np.einsum("vc,vc->v", dg_dN, N)[:, None]
+        with np.errstate(over="ignore"):
+            dg_dS = np.where(reached, pull / safe, 0)
+        if np.abs(dg_dS).max(initial=0) <= LARGEST["float64"]:
+            return dg_dS, 1.0
+        return np.where(reached, pull / (safe * LIFT["float64"]), 0), LIFT["float64"]
 
     return N, reached[:, 0], pullback
 

@@ -1,8 +1,5 @@
 """How labels spread over a given graph."""
 
-from pglearn.propagation.base import Propagation, Solution, System, is_blurred
-from pglearn.propagation.lgc import LGC
+from pglearn.propagation.lgc import LGC, Solution, System, is_blurred
 
-PROPAGATIONS: dict[str, type[LGC]] = {"lgc": LGC}
-
-__all__ = ["LGC", "PROPAGATIONS", "Propagation", "Solution", "System", "is_blurred"]
+__all__ = ["LGC", "Solution", "System", "is_blurred"]

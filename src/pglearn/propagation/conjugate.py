@@ -13,7 +13,7 @@ stretch of memory for all of them, and what is fetched from far away is then use
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,7 +43,9 @@ def conjugate_gradients(P: sparse.csr_matrix, mu: float, tolerance: float, B: Ar
         batch = slice(start, start + BATCH)
         b = np.ascontiguousarray(B[:, batch], dtype=np.float64)
         passes = NumPyPasses(P, mu, b)
-        products = max(products, _iterated(passes, goal_of(tolerance, b), _most_products(len(b), mu, tolerance)))
+        # Rounding makes the recurrence drift from the true residual: aim a little below what was asked for.
+        goal = 0.5 * tolerance * norms(b)
+        products = max(products, _iterated(passes, goal, _most_products(len(b), mu, tolerance)))
         F[:, batch] = passes.F
     return F, products
 
@@ -101,27 +103,7 @@ def _refined(
     return F, error, products
 
 
-class Passes(Protocol):
-    """The work of an iteration on a batch of columns, in three passes over memory."""
-
-    F: Array
-    rho: Array
-    """ρ: ‖R‖² per column."""
-
-    def product(self) -> Array:
-        """Multiply the direction by M; its curvature per column."""
-        ...
-
-    def reduce(self, step: Array) -> Array:
-        """Take that many of the products from R; the new ρ."""
-        ...
-
-    def move(self, step: Array, turn: Array) -> None:
-        """Go that far along the direction, and turn it: R + turn · direction."""
-        ...
-
-
-def _iterated(passes: Passes, goal: Array, most: int) -> int:
+def _iterated(passes: NumPyPasses | CompiledPasses, goal: Array, most: int) -> int:
     """Move a batch of columns until all of them are within their goals, with so many products with P at most; how many
     it took."""
     rho, iterations = passes.rho, 0
@@ -146,7 +128,7 @@ def _most_products(n: int, mu: float, tolerance: float) -> int:
 
 
 class NumPyPasses:
-    """For small problems."""
+    """The work of an iteration on a batch of columns, for small problems."""
 
     def __init__(self, P: sparse.csr_matrix, mu: float, B: Array) -> None:
         self._P, self._mu = P, mu
@@ -155,22 +137,25 @@ class NumPyPasses:
         self.rho: Array = np.einsum("nc,nc->c", B, B)
 
     def product(self) -> Array:
+        """Multiply the direction by M; its curvature per column."""
         self._product = self._direction - self._mu * (self._P @ self._direction)
         return np.asarray(np.einsum("nc,nc->c", self._direction, self._product))
 
     def reduce(self, step: Array) -> Array:
+        """Take that many of the products from R; the new ρ."""
         self._product *= step
         self._R -= self._product
         return np.asarray(np.einsum("nc,nc->c", self._R, self._R))
 
     def move(self, step: Array, turn: Array) -> None:
+        """Go that far along the direction, and turn it: R + turn · direction."""
         self.F += step * self._direction
         self._direction *= turn
         self._direction += self._R
 
 
 class CompiledPasses:
-    """For large ones: every pass reads each number once."""
+    """The same for large ones: three passes over memory, each of which reads every number once."""
 
     def __init__(self, P: sparse.csr_matrix, mu: float, shape: tuple[int, int]) -> None:
         from pglearn.propagation import compiled
@@ -230,9 +215,3 @@ def _norms_of_sparse(B: sparse.csr_matrix) -> Array:
     peak[peak == 0] = 1
     sums = np.bincount(B.indices, (B.data / peak[B.indices]) ** 2, B.shape[1])
     return np.asarray(peak * np.sqrt(np.where(sums == 0, 1, sums)))
-
-
-def goal_of(tolerance: float, B: Array) -> Array:
-    """‖R‖ per column that the iterations aim for."""
-    # Rounding makes the recurrence drift from the true residual: aim a little below what was asked for.
-    return np.asarray(0.5 * tolerance * norms(B))

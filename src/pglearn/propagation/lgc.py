@@ -3,16 +3,14 @@
 | symbol | meaning                                    | here               |
 |--------|--------------------------------------------|--------------------|
 | μ      | how much a point listens to its neighbours | `alpha`            |
-| M      | I − μP, symmetric, eigenvalues in [1−μ, 1+μ] | `LGCSystem`      |
+| M      | I − μP, symmetric, eigenvalues in [1−μ, 1+μ] | `System`         |
 
-Three solvers, one answer: `power` is the paper's (error × μ per product), `cg` needs some √(1/(1−μ)) times fewer
-products, `cholesky` factors a dense M once and then serves any number of right-hand sides.
+Two ways, one answer: a small M is factored once (Cholesky) and then serves any number of right-hand sides; conjugate
+gradients solve with a large one. The labels and the adjoint of the gradient share a system: it is symmetric.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,21 +19,39 @@ from scipy import linalg, sparse
 from pglearn.compiled import is_large
 from pglearn.errors import InputError
 from pglearn.graph import Graph
-from pglearn.parameters import choice
 from pglearn.problem import Array
-from pglearn.propagation.base import Solution
 from pglearn.propagation.conjugate import (
     BATCH,
     compiled_conjugate_gradients,
     conjugate_gradients,
     dense,
-    goal_of,
     norms,
 )
 
 DENSE_LIMIT = 4000  # points up to which a dense factor is considered: 128 MB in float64
 FINEST = 1e-14  # tolerance that rounding allows
 DENSE_WORTH = 250_000  # factoring pays when n² is below this times the number of right-hand sides
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solve gave: F, and how far to trust it."""
+
+    F: Array
+    iterations: int
+    """Products with the graph; 0 for a direct solve."""
+    residual: float
+    """Largest ‖B − M F‖ / ‖B‖ over the columns, computed anew at the end; of an F that is kept in float32, before it is
+    rounded to that."""
+    converged: bool
+    """Whether the residual is within the tolerance asked for."""
+    error: float = 0.0
+    """How far an entry of F may be off, by the residual. 0 for a direct solve: entries are right to their own size."""
+
+
+def is_blurred(sums: Array, least: float) -> bool:
+    """Whether a solve left rows that are reached, but by too little to be told from its error."""
+    return bool(((sums != 0) & (sums <= least)).any())
 
 
 @dataclass(frozen=True)
@@ -46,8 +62,6 @@ class LGC:
     ----------
     alpha : float in (0, 1)
         μ, the weight of the neighbours against the given label.
-    solver : {"auto", "power", "cg", "cholesky"}
-        `auto` factors small systems and takes conjugate gradients for the others.
     tolerance : float
         Largest relative residual of a solve.
     precision : float
@@ -56,63 +70,61 @@ class LGC:
     """
 
     alpha: float = 0.99
-    solver: str = "auto"
     tolerance: float = 1e-12
     precision: float = 1e-6
 
     def __post_init__(self) -> None:
         if not (isinstance(self.alpha, (int, float, np.number)) and 0 < self.alpha < 1):
             raise InputError(f"alpha={self.alpha!r} is not between 0 and 1: the paper uses 0.99.")
-        choice(self.solver, {"auto": None, **SOLVERS}, "solver")
 
     @property
     def source(self) -> float:
+        """The labels enter as M F = source·Y."""
         return 1 - self.alpha
 
-    @property
-    def coupling(self) -> float:
-        return self.alpha
-
-    def system(self, graph: Graph) -> LGCSystem:
-        return LGCSystem(graph, self)
+    def system(self, graph: Graph) -> System:
+        return System(graph, self)
 
 
 @dataclass(eq=False)
-class LGCSystem:
+class System:
     """I − μP of one graph; the dense factor, once made, is kept for the next right-hand sides."""
 
     graph: Graph
     lgc: LGC
+    is_direct: bool = False
+    """Whether it is factored for however few right-hand sides."""
     _factor: tuple[Array, bool] | None = field(default=None, repr=False)
-
-    def __len__(self) -> int:
-        return self.graph.edges.n
 
     @property
     def precision(self) -> float:
         return self.lgc.precision
 
     def solve(self, B: Array | sparse.csc_matrix) -> Solution:
-        """F, from a dense B or a sparse one; kept in float32 where so much is not asked for and F is large."""
-        solver = self._best_solver(B) if self.lgc.solver == "auto" else self.lgc.solver
-        if solver == "cg" and is_large(len(self)):
-            rows, P = self.graph.in_order
-            F, iterations, residual, worst = compiled_conjugate_gradients(
-                rows, P, self.lgc.alpha, self.lgc.tolerance, B
-            )
+        """F with M F = B, from a dense B or a sparse one; F is kept in float32 where that is enough and F is large."""
+        alpha, tolerance = self.lgc.alpha, self.lgc.tolerance
+        if self._is_factored_for(B.shape[1]):
+            B = dense(B)
+            F = linalg.cho_solve(self.factor, B, check_finite=False)
+            residual, _ = self._residual(B, F)
+            return Solution(F, 0, residual, residual <= tolerance)
+        if is_large(self.graph.edges.n):
+            F, iterations, residual, worst = compiled_conjugate_gradients(*self.graph.in_order, alpha, tolerance, B)
         else:
             B = dense(B)
-            F, iterations = SOLVERS[solver](self, B)
+            F, iterations = conjugate_gradients(self.graph.P, alpha, tolerance, B)
             residual, worst = self._residual(B, F)
         # ‖F − F*‖ ≤ ‖B − MF‖ / (1−μ), the smallest eigenvalue of M.
-        error = 0.0 if solver == "cholesky" else worst / (1 - self.lgc.alpha)
-        return Solution(F, iterations, residual, residual <= self.lgc.tolerance, error)
+        return Solution(F, iterations, residual, residual <= tolerance, worst / (1 - alpha))
 
-    def finer(self) -> LGCSystem | None:
-        if self.lgc.solver == "auto" and self.graph.edges.n <= DENSE_LIMIT:
-            return LGCSystem(self.graph, replace(self.lgc, solver="cholesky"))
-        if self.lgc.solver in ("auto", "cg") and self.lgc.tolerance > FINEST:
-            return LGCSystem(self.graph, replace(self.lgc, solver="cg", tolerance=FINEST))
+    def finer(self) -> System | None:
+        """A system that resolves smaller rows, where there is one."""
+        if self.is_direct:
+            return None
+        if self.graph.edges.n <= DENSE_LIMIT:
+            return System(self.graph, self.lgc, is_direct=True)
+        if self.lgc.tolerance > FINEST:
+            return System(self.graph, replace(self.lgc, tolerance=FINEST))
         return None
 
     def _residual(self, B: Array, F: Array) -> tuple[float, float]:
@@ -136,40 +148,8 @@ class LGCSystem:
             self._factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
         return self._factor
 
-    def _best_solver(self, B: Array) -> str:
-        n, columns = B.shape
-        if self._factor is not None or (n <= DENSE_LIMIT and n * n <= DENSE_WORTH * columns):
-            return "cholesky"
-        return "cg"
-
-
-def cholesky(system: LGCSystem, B: Array) -> tuple[Array, int]:
-    return linalg.cho_solve(system.factor, B, check_finite=False), 0
-
-
-def power(system: LGCSystem, B: Array) -> tuple[Array, int]:
-    """F ← μPF + B. What a step changes is the residual before it."""
-    P, mu, goal = system.graph.P, system.lgc.alpha, goal_of(system.lgc.tolerance, B)
-    # In exact arithmetic the error is below the tolerance after this many steps; twice that is for rounding.
-    most = 2 * math.ceil(math.log(system.lgc.tolerance) / math.log(mu))
-    F, iterations = B.copy(), 0
-    while iterations < most:
-        change = mu * (P @ F)
-        change += B
-        change -= F
-        F += change
-        iterations += 1
-        if (norms(change) <= goal).all():
-            break
-    return F, iterations
-
-
-def iterated(system: LGCSystem, B: Array) -> tuple[Array, int]:
-    return conjugate_gradients(system.graph.P, system.lgc.alpha, system.lgc.tolerance, B)
-
-
-SOLVERS: dict[str, Callable[[LGCSystem, Array], tuple[Array, int]]] = {
-    "power": power,
-    "cg": iterated,
-    "cholesky": cholesky,
-}
+    def _is_factored_for(self, columns: int) -> bool:
+        if self.is_direct or self._factor is not None:
+            return True
+        n = self.graph.edges.n
+        return n <= DENSE_LIMIT and n * n <= DENSE_WORTH * columns

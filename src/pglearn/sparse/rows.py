@@ -88,7 +88,7 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
             order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
         farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
         alike = np.nan_to_num(EXACT * (squares_asking[part, None] + squares), posinf=0)
-        nearest[part] = first_nearest(order, k, order < farthest - alike, order <= farthest + alike)
+        nearest[part] = first_nearest(order, k, farthest, alike)
     return nearest
 
 

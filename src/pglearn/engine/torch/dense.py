@@ -14,24 +14,25 @@ from pglearn.engine.torch import cholesky, eager
 from pglearn.engine.torch.losses import batched
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.loss import Loss
-from pglearn.propagation import Propagation
+from pglearn.loss.base import LARGEST, LIFT
+from pglearn.propagation import LGC
 
 
 def evaluated(
-    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: Propagation
+    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: LGC
 ) -> tuple[Tensor, Tensor, Tensor]:
     """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T), no k being above `slots`."""
     operations, E = _operations(placed.X), placed.one_per_label
-    mu, others = propagation.coupling, len(placed.X) - 1
+    mu, others = propagation.alpha, len(placed.X) - 1
     k, slots = k.clamp(max=others), min(slots, others)
     G, h = operations.gram(placed.X * a.sqrt()[:, None, :])
     cut = operations.cut(G, h, k, slots)
     log_d = operations.log_degrees(G, h, cut)
     Z = cholesky.solved(operations.systems(G, h, cut, log_d, mu), E.expand(len(a), -1, -1).clone())
-    g, accuracy, dg_dH = _scored(placed, Z[:, placed.labelled], loss, propagation.source)
+    g, accuracy, dg_dH, lift = _scored(placed, Z[:, placed.labelled], loss, propagation.source)
     # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.
     g = torch.where(h.isfinite().all(1), g, torch.nan)
-    return g, accuracy, operations.gradient(placed.X, E, Z, mu * (Z @ dg_dH), G, h, k, cut, log_d, mu)
+    return g, accuracy, lift * operations.gradient(placed.X, E, Z, mu * (Z @ dg_dH), G, h, k, cut, log_d, mu)
 
 
 def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -58,17 +59,20 @@ def bytes_per_candidate(placed: Placed, slots: int) -> int:
     return int(runs * placed.X.element_size() * n * (copies * n + 2 * cholesky.BLOCK + 2 * d + 6 * labels + 2 * slots))
 
 
-def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor]:
-    """g, accuracy and the symmetrised ∂g/∂H, from H (T × l × l)."""
+def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """g, accuracy, the symmetrised ∂g/∂H, from H (T × l × l), and what that is to be multiplied with."""
     shown = source * placed.shown
-    g, accuracy, dg_dS = judged(placed, (shown * H[:, placed.scored]) @ placed.Y, loss)
+    g, accuracy, dg_dS, lift = judged(placed, (shown * H[:, placed.scored]) @ placed.Y, loss)
     dg_dH = torch.zeros_like(H)
     dg_dH[:, placed.scored] = shown * (dg_dS @ placed.Y.mT)
-    return g, accuracy, (dg_dH + dg_dH.mT) / 2
+    return g, accuracy, (dg_dH + dg_dH.mT) / 2, lift
 
 
-def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
-    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.loss.base`)."""
+def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.loss.base`).
+
+    ∂g/∂S is divided by a power of two, the last of what is returned (T × 1), so that it is small enough for products.
+    """
     S = S.clamp(min=0)
     sums = S.sum(2, keepdim=True)
     reached = sums > least
@@ -78,8 +82,12 @@ def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[T
     # A candidate whose solve failed has NaN in every row, none of which counts as "not reached".
     g = torch.where(sums.isfinite().all(1)[:, 0], g, torch.nan)
     right = (N.argmax(2) == placed.codes) & reached[:, :, 0]
-    dg_dS = torch.where(reached, (dg_dN - (dg_dN * N).sum(2, keepdim=True)) / safe, 0)
-    return g, right.to(g.dtype).mean(1), dg_dS
+    pull = dg_dN - (dg_dN * N).sum(2, keepdim=True)
+    precision = torch.finfo(S.dtype).dtype
+    is_large = torch.where(reached, pull / safe, 0).abs().amax((1, 2), keepdim=True) > LARGEST[precision]
+    lift = torch.where(is_large, LIFT[precision], 1.0).to(S.dtype)
+    dg_dS = torch.where(reached, pull / (safe * lift), 0)
+    return g, right.to(g.dtype).mean(1), dg_dS, lift[:, 0]
 
 
 def is_fused(X: Tensor) -> bool:

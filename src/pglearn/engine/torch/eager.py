@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 
 from pglearn.engine.torch.placed import Tensor
-from pglearn.engine.torch.ties import first_of, nearer_and_as_far, rounding
+from pglearn.ties import LAST_BITS, nearer_and_as_far
 
 
 class Cut(NamedTuple):
@@ -83,6 +83,17 @@ def _squared_distances(G: Tensor, h: Tensor) -> Tensor:
     D2 = (h[:, :, None] + h[:, None, :] - 2 * G).clamp_(min=0)
     D2.diagonal(dim1=1, dim2=2).fill_(torch.inf)
     return D2
+
+
+def rounding(norms: Tensor) -> Tensor:
+    """What distances² may differ by and be the same, from ‖z_i‖² + ‖z_j‖²."""
+    precision = torch.finfo(norms.dtype)
+    return LAST_BITS[precision.dtype] * precision.eps * norms
+
+
+def first_of(as_far: Tensor, nearer: Tensor, k: Tensor | int) -> Tensor:
+    """Of those that are as far the first of each row, as many as make k with those that are nearer."""
+    return as_far & (as_far.cumsum(-1, dtype=torch.int32) <= k - nearer.sum(-1, keepdim=True))
 
 
 def _rounding(h: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
@@ -21,7 +21,6 @@ from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.engine.torch.precision import whole_products
 from pglearn.engine.torch.replay import Recorded, Replayed, in_parts
-from pglearn.errors import InputError
 from pglearn.graph import Edges, Graph
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_on_edges
@@ -33,7 +32,6 @@ from pglearn.propagation import LGC, Solution
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
 SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given
 CPU_MEMORY = 2 << 30
-CALLS_WITHOUT = 4  # after which the edges of a candidate are dropped
 LEAST_MEMORY = 1 << 24  # a device without even this much is full
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -45,39 +43,14 @@ def cuda_is_available() -> bool:
     return bool(torch.cuda.is_available())
 
 
-@dataclass
-class Limit:
-    """Bytes that were enough after the device had run out of memory; None as long as it never did."""
-
-    found: int | None = None
-
-    def within(self, memory: int) -> int:
-        return memory if self.found is None else min(memory, self.found)
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """Edges of a candidate between its neighbours, how many evaluations have weighed them, and in which call last."""
-
-    k: int
-    edges: sparse.DeviceEdges
-    uses: int = 0
-    call: int = 0
-
-
-@dataclass
-class Calls:
-    number: int = 0
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TorchEngine:
     """A population at a time, on CUDA where there is a device and on the CPU otherwise.
 
     Parameters
     ----------
     loss, propagation
-        As for the CPU engine; the propagation must be LGC.
+        As for the CPU engine.
     device : str
         "auto", "cuda", "cuda:1", "cpu".
     dtype : {"float32", "float64"}
@@ -86,10 +59,6 @@ class TorchEngine:
         Bytes of the device for working arrays; by default 60 % of what is free. With more than a few thousand points
         it is for blocks of neighbours and edges alone (docs/gpu.md). Where the device runs out of memory nevertheless,
         the engine warns once and stays with the half, quarter, … that was enough.
-    refresh : int
-        With more than a few thousand points: search neighbours anew at every so many evaluations of a candidate, and
-        only weigh the known edges anew in between. 1 searches at every step, like the CPU engine. Edges are kept for as
-        many candidates as half of the memory holds.
     """
 
     loss: Loss = field(default_factory=Log)
@@ -97,19 +66,15 @@ class TorchEngine:
     device: str = "auto"
     dtype: str = "float32"
     memory: int | None = None
-    refresh: int = 1
-    _kept: WeakKeyDictionary[Placed, dict[int, Kept]] = field(default_factory=WeakKeyDictionary, repr=False)
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
     _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
     _free: WeakKeyDictionary[Placed, int] = field(default_factory=WeakKeyDictionary, repr=False)
-    _calls: Calls = field(default_factory=Calls, repr=False)
-    _limit: Limit = field(default_factory=Limit, repr=False)
+    _enough: int | None = field(default=None, repr=False)
+    """Bytes that were enough after the device had run out of memory; None as long as it never did."""
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
-        if not isinstance(self.propagation, LGC):
-            raise InputError(f"The torch engine knows LGC, not {self.propagation!r}: use engine='cpu'.")
 
     @property
     def together(self) -> int | None:
@@ -158,7 +123,6 @@ class TorchEngine:
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        self._calls.number += 1
         found: dict[int, Evaluation] = {}
         for view in sorted({configuration.view for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.view == view]
@@ -216,36 +180,12 @@ class TorchEngine:
         # Where all points are infinitely far, the columns that pad a block of neighbours are as near as any.
         if not bool(Z.square().sum(1).isfinite().all()):
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
-        edges = self._edges(placed, Z, configuration, memory // 2)
+        edges = sparse.DeviceEdges.between_neighbours(k_nearest(Z, configuration.k, memory // 2))
         block = memory // (8 * Z.element_size())
         graph = sparse.DeviceGraph.weighted(Z, edges, block)
         del Z
         g, accuracy, dg_da = sparse.evaluated(placed, graph, self.loss, self.propagation, block)
         return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
-
-    def _edges(self, placed: Placed, Z: Tensor, configuration: Configuration, memory: int) -> sparse.DeviceEdges:
-        owner, k = configuration.owner, configuration.k
-        of_candidates = self._kept.setdefault(placed, {})
-        kept = None if owner is None else of_candidates.pop(owner, None)
-        if kept is None or kept.k != k or kept.uses >= self.refresh:
-            del kept  # not beside the new ones
-            kept = Kept(k, sparse.DeviceEdges.between_neighbours(k_nearest(Z, k, memory)))
-        if owner is not None and self.refresh > 1:
-            kept = replace(kept, uses=kept.uses + 1, call=self._calls.number)
-            if self._n_bytes_kept() + kept.edges.n_bytes <= memory:
-                of_candidates[owner] = kept
-        return kept.edges
-
-    def _n_bytes_kept(self) -> int:
-        """Once those are gone that no call has asked for lately: their candidates have ended."""
-        total = 0
-        for of_candidates in self._kept.values():
-            for owner, kept in list(of_candidates.items()):
-                if kept.call < self._calls.number - CALLS_WITHOUT:
-                    del of_candidates[owner]
-                else:
-                    total += kept.edges.n_bytes
-        return total
 
     def _within_memory(self, work: Callable[[int], Result], placed: Placed | None = None) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
@@ -253,7 +193,8 @@ class TorchEngine:
         What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew. So is
         what was free at the first step on a problem: to ask takes as long as a small step, and then all have one size.
         """
-        memory = start = self._limit.within(self.memory or self._free_at_first(placed))
+        memory = self.memory or self._free_at_first(placed)
+        memory = start = memory if self._enough is None else min(memory, self._enough)
         while True:
             try:
                 result = work(memory)
@@ -262,12 +203,11 @@ class TorchEngine:
                 if memory // 2 < LEAST_MEMORY:
                     raise
             # Not in the except clause: as long as there is an error it holds the arrays of the work that it ended.
-            self._kept.clear()
             self._steps.clear()
             torch.cuda.empty_cache()
             memory //= 2
         if memory < start:
-            self._limit.found = memory
+            self._enough = memory
             warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
         return result
 

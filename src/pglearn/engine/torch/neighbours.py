@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import torch
 
+from pglearn.engine.torch.eager import first_of, rounding
 from pglearn.engine.torch.placed import Tensor
-from pglearn.engine.torch.ties import first_of, nearer_and_as_far, rounding
+from pglearn.ties import nearer_and_as_far
 
 GROUP = 64
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 
 import torch
 
-from pglearn.engine.torch.placed import Tensor
+LIBRARIES = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)
+"""Those with a setting of their own, beside that of the process."""
 
 _one_at_a_time = threading.RLock()
 
@@ -24,7 +25,7 @@ def whole_products() -> Iterator[None]:
     """All bits within the block."""
     with _one_at_a_time:
         before = _matmul_precision()
-        of_libraries = [(library, library.fp32_precision) for library in _libraries()]
+        of_libraries = [(library, library.fp32_precision) for library in LIBRARIES]
         _set_matmul_precision("highest")
         try:
             yield
@@ -53,9 +54,3 @@ def _no_word_of_newer_settings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Please use the new API settings")
         yield
-
-
-def _libraries() -> list[Tensor]:
-    """The libraries with a setting of their own, from torch 2.9 on."""
-    found = (torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None))
-    return [library for library in found if hasattr(library, "fp32_precision")]

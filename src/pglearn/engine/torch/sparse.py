@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 
+from pglearn.engine.scores import Scores
 from pglearn.engine.torch.dense import judged
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.graph import Graph
@@ -47,10 +47,6 @@ class DeviceEdges:
         indptr = torch.nn.functional.pad(torch.bincount(row, minlength=n).cumsum(0), (1, 0))
         return cls(n, i, j, indptr.int(), column[order].int(), order)
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(part.nbytes for part in (self.i, self.j, self.indptr, self.indices, self.order))
-
     def matrix(self, values: Tensor) -> Tensor:
         data = torch.cat([values, values])[self.order]
         return _csr(self.indptr, self.indices, data, self.n)
@@ -82,15 +78,6 @@ class DeviceGraph:
         return cls(edges, log_w, log_d, edges.matrix(p))
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """S (1 × s × c), below which sum its rows say nothing, and the map from ∂g/∂S to Λ and F."""
-
-    S: Tensor
-    least: float
-    factors: Callable[[Tensor], tuple[Tensor, Tensor]]
-
-
 def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
     """g, accuracy and ∂g/∂a of one configuration."""
     scored = len(placed.scored)
@@ -104,9 +91,9 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
     sums = scores.S.sum(2)
     if bool(((sums != 0) & (sums <= scores.least)).any()) and lgc.tolerance > FINEST:
         scores = form(placed, graph, replace(lgc, tolerance=FINEST))
-    g, accuracy, dg_dS = judged(placed, scores.S, loss, scores.least)
+    g, accuracy, dg_dS, lift = judged(placed, scores.S, loss, scores.least)
     adjoint, F = scores.factors(dg_dS[0])
-    return g[0], accuracy[0], gradient(placed.X, graph, lgc.coupling, adjoint, F, block)
+    return g[0], accuracy[0], lift[0] * gradient(placed.X, graph, lgc.alpha, adjoint, F, block)
 
 
 def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
