@@ -133,10 +133,14 @@ def test_nan_in_new_rows():
         ({"loss": None}, "loss=None is not known"),
         ({"validation": "cv"}, "validation='cv' is not known: choose one of 'loo', 'kfold', 'holdout'."),
         ({"selection": "mean"}, "selection='mean' is not known: choose one of 'best', 'ensemble'."),
-        ({"basis": "ica"}, "basis='ica' is not known: choose one of 'both', 'raw', 'pca'."),
-        ({"basis": None}, "basis=None is not known"),
+        ({"views": "given"}, "views='given' must be \"auto\" or a list of different names among given, components, sh"),
+        ({"views": []}, "views=[] must be"),
+        ({"views": None}, "views=None must be"),
+        ({"views": ["given", "given"]}, "views=['given', 'given'] must be"),
+        ({"views": ["given", "ica"]}, "views has 'ica', which is not known: choose among given, components"),
+        ({"views": ["linear"], "validation": "kfold"}, "The view 'linear' cannot be had: it needs validation='loo'"),
         ({"class_prior": "uniform"}, "class_prior='uniform' is not known: choose 'auto', 'labels', None, or give"),
-        ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', 'tails', True or False."),
+        ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False."),
         ({"alpha": 1.0}, "alpha=1.0 is not between 0 and 1"),
         ({"alpha": 0}, "alpha=0 is not between 0 and 1"),
         ({"alpha": float("nan")}, "alpha=nan is not between 0 and 1"),
@@ -172,12 +176,12 @@ def test_unknown_parameter_values(parameters, sentence):
 
 
 def test_parameters_are_checked_before_the_search_starts():
-    heard = []
+    events = []
     X, y = points()
-    for parameters in ({"selection": "mean"}, {"validation": "cv"}, {"scale": "yes"}, {"basis": "ica"}):
+    for parameters in ({"selection": "mean"}, {"validation": "cv"}, {"scale": "yes"}, {"views": ["ica"]}):
         with pytest.raises(InputError):
-            PGLearnClassifier(**parameters).fit(X, y, listeners=(heard.append,))
-    assert heard == []
+            PGLearnClassifier(**parameters).fit(X, y, listeners=(events.append,))
+    assert events == []
 
 
 def test_every_error_is_caught_as_one_kind():
@@ -492,7 +496,7 @@ def test_a_model_that_lacks_an_array(tmp_path):
         PGLearnClassifier.load(path)
 
 
-@pytest.mark.parametrize("damaged", [{"basis_shapes": np.zeros((1, 2))}, {"parameters": np.array('{"budget": ')}])
+@pytest.mark.parametrize("damaged", [{"view_shapes": np.zeros((1, 2))}, {"parameters": np.array('{"budget": ')}])
 def test_a_model_whose_parts_do_not_fit_together(tmp_path, damaged):
     path = tmp_path / "model.npz"
     fit().save(path)

@@ -101,13 +101,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_search_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("search")
-    group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 16)")
+    group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 8)")
     group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 16)")
     group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
-    group.add_argument("--basis", metavar="NAME", help="both (default), raw or pca: coordinates that are weighted")
+    group.add_argument(
+        "--views", nargs="+", metavar="NAME", help="auto (default), or names: given components …"
+    )
     group.add_argument(
         "--class-prior",
         metavar="SHARES",
@@ -186,7 +188,7 @@ SEARCH_OPTIONS = (
     "validation",
     "loss",
     "selection",
-    "basis",
+    "views",
     "class_prior",
     "engine",
     "neighbors",

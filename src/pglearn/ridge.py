@@ -1,13 +1,13 @@
-"""Regression of one-hot classes on products of rows, by what it says of rows whose label it has not seen.
+"""Ridge regression of one-hot classes on products of rows, with the predictions of a model that left each row out.
 
 With K = UΛUᵀ the products of the centred labelled rows, the fitted values are HY, H = 1/l + UΛ(Λ + λ)⁻¹Uᵀ, and those
 without the row's own label (HY − hY) / (1 − h), h the diagonal of H. Their intercept, the mean of the other labels, is
 taken away: it is lower for the row's own class, and would give that away.
 
-So would rows that equal others. Of two equal rows of different classes each is said to be what the other is, and where
-a table has but a few different rows, as surveys do, that tells every label: near what is said of a row are those of its
-own class. So nothing is heard of any row that equals it. With g of them, and S the sum of their labels, that is
-(HY − hS) / (1 − gh), for which H is the same between all of them.
+So would rows that equal others. Of two equal rows of different classes each is predicted to be what the other is, and
+where a table has but a few different rows, as surveys do, that tells every label. So all rows that equal it are left
+out with a row. With g of them, and S the sum of their labels, the prediction is (HY − hS) / (1 − gh), for which H is
+the same between all of them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ EQUAL = 1e-10  # squared distance, in units of the mean squared length
 
 
 def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
-    """What is said of every labelled row without its label, and those of rows that equal it; and the weights that the
-    rows have in what is said.
+    """Predictions for every labelled row by a model without it and its equals; and the dual weights of the full model.
 
-    The penalty is the one with the smallest squared error on the former.
+    The penalty is the one with the smallest squared error of the former.
     """
     values, U = eigh(K)
     values = np.maximum(values, 0)

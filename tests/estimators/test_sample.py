@@ -10,13 +10,13 @@ import pytest
 from rich.console import Console
 
 from pglearn import PGLearnClassifier
-from pglearn.basis import Basis
 from pglearn.estimators import sample
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph.weights import BLOCK
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
+from pglearn.views import View
 
 N, LABELLED = 900, 40
 
@@ -88,10 +88,10 @@ def test_the_answer_uses_the_labels_that_the_search_left_out(small_limits, monke
     monkeypatch.setattr(sample, "SEARCHED_ROWS", 50)
     X, y = sheets()
     shown = np.where(np.arange(N) < 450, y, -1)
-    heard = []
-    fitted = model(basis="raw").fit(X, shown, listeners=(heard.append,))
-    assert (heard[0]["searched"], heard[0]["labelled"], heard[0]["scored"]) == (300, 450, 200)
-    np.testing.assert_array_equal(fitted._answer.labelled, np.arange(450))
+    events = []
+    fitted = model(views=["given"]).fit(X, shown, listeners=(events.append,))
+    assert (events[0]["searched"], events[0]["labelled"], events[0]["scored"]) == (300, 450, 200)
+    np.testing.assert_array_equal(fitted._ensemble.labelled, np.arange(450))
     np.testing.assert_array_equal(fitted.transduction_[:450], y[:450])
 
 
@@ -108,39 +108,36 @@ def test_a_problem_among_some_rows_has_the_same_labels_and_folds():
 
 def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_limits):
     X, y = sheets()
-    heard = []
+    events = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # being large is no reason to warn
-        fitted = model().fit(X, hidden(y), listeners=(heard.append,))
-    assert (heard[0]["points"], heard[0]["searched"], heard[0]["neighbors"]) == (N, 240, "exact")
+        fitted = model().fit(X, hidden(y), listeners=(events.append,))
+    assert (events[0]["points"], events[0]["searched"], events[0]["neighbors"]) == (N, 240, "exact")
     assert fitted.transduction_.shape == (N,)
     assert (fitted.transduction_ == y).mean() > 0.95
     assert fitted.graph_.shape == (N, N)
     assert fitted.neighbors_ == "approximate"
     selected = fitted.search_results_["selected"]
-    built = [event for event in heard if event["event"] == "member_graph_built"]
+    built = [event for event in events if event["event"] == "member_graph_built"]
     told = {event["candidate"]: event["recall"] for event in built}
     assert told == dict(zip(np.flatnonzero(selected).tolist(), fitted.search_results_["recall"][selected], strict=True))
     assert (fitted.search_results_["recall"][selected] > 0.95).all()
-    assert [event["number"] for event in heard] == list(range(len(heard)))
-    assert heard[-1]["event"] == "answer_ended"
-    (started,) = [event for event in heard if event["event"] == "answer_started"]
-    done = sum(event["event"] in ("member_graph_built", "member_solved") for event in heard)
-    assert done in (
-        started["total"],
-        2 * len(built),
-    )  # whether the members heard each other, or had no shares to keep to
+    assert [event["number"] for event in events] == list(range(len(events)))
+    assert events[-1]["event"] == "answer_ended"
+    (started,) = [event for event in events if event["event"] == "answer_started"]
+    done = sum(event["event"] in ("member_graph_built", "member_solved") for event in events)
+    assert done == started["total"] == 2 * len(built)
     assert (fitted.predict(X[:20]) == fitted.transduction_[:20]).mean() > 0.9
-    assert fitted._answer.X.dtype == np.float32
+    assert fitted._ensemble.X.dtype == np.float32
 
 
-def test_only_rows_that_are_searched_on_are_put_into_the_bases_before_the_search(small_limits, monkeypatch):
+def test_only_rows_that_are_searched_on_are_put_into_the_views_before_the_search(small_limits, monkeypatch):
     X, y = sheets()
-    placed, usual = [], Basis.of
-    monkeypatch.setattr(Basis, "of", lambda basis, X: placed.append(X.shape[0]) or usual(basis, X))
+    placed, usual = [], View.transform
+    monkeypatch.setattr(View, "transform", lambda view, X: placed.append(X.shape[0]) or usual(view, X))
     table, *_ = model()._prepared(X, hidden(y))
-    assert placed == [240] * len(table.bases)
-    assert len(table.searched.views) == len(table.bases) > 2
+    assert placed == [240] * len(table.views)
+    assert len(table.searched.views) == len(table.views) > 2
 
 
 def test_what_is_done_by_less_than_all_rows_is_logged(small_limits, caplog):
@@ -181,7 +178,7 @@ def test_a_graph_of_a_member_that_lacks_neighbours_is_warned_of(small_limits, mo
     monkeypatch.setattr("pglearn.graph.descent.MOST_ROUNDS", 0)
     X, y = sheets(3000)
     with pytest.warns(UserWarning, match=r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "):
-        model(basis="raw").fit(X, hidden(y))
+        model(views=["given"]).fit(X, hidden(y))
 
 
 def test_the_progress_bar_shows_the_answer_after_the_search(small_limits):
@@ -200,7 +197,7 @@ def test_scaling_makes_no_second_table_in_float64(dtype):
     scaling = Scaling.for_points(X, True)
     tracemalloc.start()
     try:
-        scaled = scaling.of(X)
+        scaled = scaling.transform(X)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

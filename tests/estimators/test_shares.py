@@ -9,7 +9,7 @@ import pytest
 
 from pglearn import PGLearnClassifier
 from pglearn.errors import InputError
-from pglearn.estimators.shares import checked_prior, class_factors, scaled, shares_to_reach
+from pglearn.estimators.shares import checked_prior, class_factors, scaled
 from pglearn.problem import class_codes
 
 PRIOR = np.array([0.5, 0.3, 0.2])
@@ -43,40 +43,43 @@ def fit(class_prior, y=None, selection="best"):
 # Factors
 
 
+def factors(class_prior, probabilities, shares=PRIOR):
+    return class_factors(class_prior, probabilities, np.ones(len(probabilities), dtype=bool), np.asarray(shares))
+
+
 def test_factors_bring_the_classes_to_their_shares():
-    factors = class_factors(unsure(), PRIOR)
-    np.testing.assert_allclose(scaled(unsure(), factors).mean(axis=0), PRIOR, atol=1e-3)
+    found = factors("labels", unsure())
+    np.testing.assert_allclose(scaled(unsure(), found).mean(axis=0), PRIOR, atol=1e-3)
     assert np.abs(unsure().mean(axis=0) - PRIOR).max() > 0.1
 
 
-@pytest.mark.parametrize("prior", [[0.98, 0.01, 0.01], [0.01, 0.01, 0.98], [0.01, 0.495, 0.495]])
-def test_factors_stay_within_a_half_and_two(prior):
+@pytest.mark.parametrize("shares", [[0.98, 0.01, 0.01], [0.01, 0.01, 0.98], [0.01, 0.495, 0.495]])
+def test_factors_stay_within_a_half_and_two(shares):
     for probabilities in (unsure(), sure([0.2, 0.3, 0.5])):
-        factors = class_factors(probabilities, np.array(prior))
-        assert ((factors >= 0.5) & (factors <= 2)).all()
-        assert factors[np.argmax(prior)] == 2
-        assert factors[np.argmin(prior)] == 0.5
+        found = factors("labels", probabilities, shares)
+        assert ((found >= 0.5) & (found <= 2)).all()
+        assert found[np.argmax(shares)] == 2
+        assert found[np.argmin(shares)] == 0.5
 
 
-def test_rows_that_are_sure_keep_their_class():
+def test_clear_rows_keep_their_class():
     probabilities = sure([0.2, 0.3, 0.5])
-    factors = class_factors(probabilities, np.array([0.9, 0.05, 0.05]))
-    after = scaled(probabilities, factors)
+    after = scaled(probabilities, factors("labels", probabilities, [0.9, 0.05, 0.05]))
     np.testing.assert_array_equal(after.argmax(axis=1), probabilities.argmax(axis=1))
     assert (after[:, 0] > probabilities[:, 0]).all()
 
 
 def test_a_class_that_is_never_likely_has_a_factor_all_the_same():
     probabilities = np.tile([0.5, 0.5, 0.0], (10, 1))
-    factors = class_factors(probabilities, PRIOR)
-    assert np.isfinite(factors).all()
-    assert not scaled(probabilities, factors)[:, 2].any()
+    found = factors("labels", probabilities)
+    assert np.isfinite(found).all()
+    assert not scaled(probabilities, found)[:, 2].any()
 
 
 def test_without_a_prior_nothing_changes():
-    factors = class_factors(unsure(), shares_to_reach(None, unsure(), PRIOR, 1000))
-    assert factors.tolist() == [1, 1, 1]
-    assert scaled(unsure(), factors).tolist() == unsure().tolist()
+    found = factors(None, unsure())
+    assert found.tolist() == [1, 1, 1]
+    assert scaled(unsure(), found).tolist() == unsure().tolist()
 
 
 def test_scaled_rows_sum_to_one():
@@ -85,50 +88,26 @@ def test_scaled_rows_sum_to_one():
     np.testing.assert_allclose(after[:, 0] / after[:, 1], unsure()[:, 0] / unsure()[:, 1] / 4)
 
 
-# Whether the labels are believed
+def in_between(count):
+    """A hundred clear rows of two classes that are as common, but for so many rows just on the side of the first."""
+    P = np.repeat([[0.98, 0.02], [0.02, 0.98]], 50, axis=0)
+    P[:count] = [0.51, 0.49]
+    return P
 
 
-def test_auto_wants_six_labels_per_class():
-    probabilities = sure([0.45, 0.3, 0.25])
-    assert shares_to_reach("auto", probabilities, PRIOR, 17) is None
-    np.testing.assert_array_equal(shares_to_reach("auto", probabilities, PRIOR, 18), PRIOR)
+@pytest.mark.parametrize(("count", "taken"), [(12, True), (13, False)])
+def test_auto_takes_the_shares_of_the_labels_unless_they_change_more_than_an_eighth_of_the_answers(count, taken):
+    shares = [0.3, 0.7]
+    expected = factors("labels", in_between(count), shares)
+    assert (expected != 1).all()
+    found = factors("auto", in_between(count), shares)
+    np.testing.assert_array_equal(found, expected if taken else np.ones(2))
 
 
-@pytest.mark.parametrize(("shares", "believed"), [([0.46, 0.33, 0.21], True), ([0.42, 0.36, 0.22], False)])
-def test_auto_wants_predictions_that_agree_better_than_with_random_labels(shares, believed):
-    found = shares_to_reach("auto", sure(shares), PRIOR, 100)
-    assert (found is PRIOR) == believed
-    assert (found is None) != believed
-
-
-@pytest.mark.parametrize(("moved", "believed"), [(0.12, True), (0.13, False)])
-def test_auto_wants_predictions_that_agree_for_all_but_an_eighth_of_the_rows(moved, believed):
-    even = np.full(20, 0.05)
-    counts = np.repeat([50 + 100 * moved, 50 - 100 * moved], 10).round().astype(int)
-    probabilities = np.eye(20)[np.repeat(np.arange(20), counts)]
-    assert (shares_to_reach("auto", probabilities, even, 120) is even) == believed
-
-
-def test_random_labels_are_hardly_ever_believed_and_labels_by_class_are():
-    rng = np.random.default_rng(0)
-    classes = np.repeat(np.arange(10), 180)
-    probabilities = np.eye(10)[classes]
-    believed = [
-        shares_to_reach("auto", probabilities, np.bincount(rng.choice(classes, 180), minlength=10) / 180, 180)
-        is not None
-        for _ in range(50)
-    ]
-    assert np.mean(believed) < 0.5
-    assert shares_to_reach("auto", probabilities, np.full(10, 0.1), 180) is not None
-
-
-def test_labels_are_believed_if_that_is_asked_for():
-    np.testing.assert_array_equal(shares_to_reach("labels", sure([1, 0, 0]), PRIOR, 3), PRIOR)
-
-
-def test_shares_that_are_given_are_believed():
-    given = np.array([0.2, 0.2, 0.6])
-    assert shares_to_reach(given, sure([1, 0, 0]), PRIOR, 3) is given
+def test_only_rows_without_a_label_count_as_answers():
+    P, shares = in_between(13), np.array([0.3, 0.7])
+    answered = np.arange(100) >= 1
+    assert (class_factors("auto", P, answered, shares) != 1).all(), "12 of 99 answers change, and that is less"
 
 
 # What may be given
@@ -180,13 +159,12 @@ def test_shares_that_are_none_are_refused_with_a_sentence(prior, sentence):
         checked_prior(prior, np.array([0, 1]))
 
 
-@bad
-def test_they_are_refused_before_the_search_starts(prior, sentence):
-    X, y = clouds()
-    heard = []
-    with pytest.raises(InputError, match=re.escape(sentence)):
-        PGLearnClassifier(class_prior=prior).fit(X, y, listeners=(heard.append,))
-    assert heard == []
+def test_they_are_refused_before_the_search_starts():
+    events = []
+    for prior, sentence in BAD:
+        with pytest.raises(InputError, match=re.escape(sentence)):
+            PGLearnClassifier(class_prior=prior).fit(*clouds(), listeners=(events.append,))
+    assert events == []
 
 
 # Through the classifier
@@ -234,14 +212,7 @@ def test_the_classifier_takes_names_of_classes():
     assert swapped.label_distributions_[:, 0].mean() == pytest.approx(0.7, abs=1e-3)
 
 
-def test_the_default_does_not_believe_few_labels():
-    _, y = clouds()
-    few = np.where(np.arange(len(y)) < 11, y, -1)
-    assert fit("auto", few).class_factors_.tolist() == [1, 1]
-    assert fit("labels", few).class_factors_.tolist() != [1, 1]
-
-
-@pytest.mark.parametrize("prior", ["labels", None, [0.5, 0.5], {0: 0.4, 1: 0.6}])
+@pytest.mark.parametrize("prior", ["labels", {0: 0.4, 1: 0.6}])
 def test_a_loaded_model_has_the_factors(tmp_path, prior):
     model = fit(prior)
     model.save(tmp_path / "model.npz")

@@ -13,13 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from tests.memory import MEASURING, needs_linux
 
 from pglearn import GridClassifier, PGLearnClassifier
-from pglearn.basis import bases_for, linear_basis
 from pglearn.engine import choose
 from pglearn.errors import CheckpointError, InputError
-from pglearn.estimators.scaling import Scaling, holds_counts
+from pglearn.estimators.scaling import Scaling
 from pglearn.problem import Problem
 from pglearn.search.clusters.broadcast import arrived, to_send
 from pglearn.sparse import sparse_rows
+from pglearn.sparse.text import holds_counts
+from pglearn.views import linear_view, views_for
 
 QUICK = {"budget": 2, "n_candidates": 5, "random_state": 0}
 FORMS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
@@ -48,10 +49,10 @@ def fitted(text):
     return PGLearnClassifier(**QUICK).fit(X, y)
 
 
-@pytest.mark.parametrize("basis", ["raw", "pca"])
-def test_labels_weights_and_predictions_are_those_of_the_dense_table(basis, text):
+@pytest.mark.parametrize("view", ["given", "components", "unit"])
+def test_labels_weights_and_predictions_are_those_of_the_dense_table(view, text):
     X, y, _ = text
-    thin, dense = (PGLearnClassifier(**QUICK, basis=basis).fit(form, y) for form in (X, X.toarray()))
+    thin, dense = (PGLearnClassifier(**QUICK, views=[view]).fit(form, y) for form in (X, X.toarray()))
     np.testing.assert_array_equal(thin.transduction_, dense.transduction_)
     np.testing.assert_allclose(thin.label_distributions_, dense.label_distributions_, atol=1e-10)
     np.testing.assert_allclose(thin.feature_weights_, dense.feature_weights_, rtol=1e-8, atol=1e-8)
@@ -61,34 +62,34 @@ def test_labels_weights_and_predictions_are_those_of_the_dense_table(basis, text
             np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-10)
 
 
-def test_bases_are_those_of_the_dense_table_but_for_the_linear_one(text):
+def test_views_are_those_of_the_dense_table_but_for_the_linear_one(text):
     X, y, _ = text
     labelled = np.flatnonzero(y >= 0)
     labels = (labelled, np.eye(4)[y[labelled]])
     thin, dense = sparse_rows(X), X.toarray()
-    found, expected = bases_for(thin, "both", labels=labels), bases_for(dense, "both", labels=labels)
-    assert [basis.name for basis in found] == [basis.name for basis in expected]
-    assert [basis.name for basis in found] == ["raw", "pca", "shared", "shared pca", "linear"]
+    found, expected = views_for(thin, None, labels=labels), views_for(dense, None, labels=labels)
+    assert [view.name for view in found] == [view.name for view in expected]
+    assert [view.name for view in found] == ["given", "components", "shared", "shared components", "linear"]
     for one, other in zip(found[:-1], expected[:-1], strict=True):
-        Z, Z_dense = one.of_table(thin), other.of_table(dense)
+        Z, Z_dense = one.transform_table(thin), other.transform_table(dense)
         assert sparse.issparse(Z) == (one.axes is None)
         Z = Z.toarray() if sparse.issparse(Z) else Z
         np.testing.assert_allclose(Z @ Z.T, Z_dense @ Z_dense.T, atol=1e-9)  # signs of components are nobody's
         a = np.random.default_rng(0).uniform(size=Z.shape[1])
-        np.testing.assert_allclose(one.weights(a), other.weights(a), atol=1e-9)
+        np.testing.assert_allclose(one.feature_weights(a), other.feature_weights(a), atol=1e-9)
 
 
-def test_the_linear_basis_is_that_of_dense_features_with_a_spread_of_one():
+def test_the_linear_view_is_that_of_dense_features_with_a_spread_of_one():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 60)) * (rng.random((40, 60)) < 0.5)
     X[:, 0] += 1e4
     X /= X.std(axis=0)
     labelled = np.arange(16)
     Y = np.eye(3)[labelled % 3]
-    found, expected = (linear_basis(table, labelled, Y) for table in (sparse_rows(X), X))
-    np.testing.assert_allclose(found.of_table(sparse_rows(X)), expected.of_table(X), atol=1e-8)
+    found, expected = (linear_view(table, labelled, Y) for table in (sparse_rows(X), X))
+    np.testing.assert_allclose(found.transform_table(sparse_rows(X)), expected.transform_table(X), atol=1e-8)
     np.testing.assert_allclose(found.own[1], expected.own[1], atol=1e-8)
-    assert linear_basis(sparse_rows(np.ones((40, 5))), labelled, Y) is None
+    assert linear_view(sparse_rows(np.ones((40, 5))), labelled, Y) is None
 
 
 def test_text_with_few_labels_is_labelled_better_than_by_a_linear_model(text):
@@ -114,7 +115,7 @@ def test_any_sparse_form_and_any_numbers(form, fitted, text):
 def test_a_model_file_holds_a_sparse_table(fitted, text, tmp_path):
     fitted.save(tmp_path / "model.npz")
     model = PGLearnClassifier.load(tmp_path / "model.npz")
-    assert sparse.issparse(model._answer.X)
+    assert sparse.issparse(model._ensemble.X)
     assert model.n_features_in_ == 1500
     np.testing.assert_array_equal(model.predict_proba(text[0]), fitted.predict_proba(text[0]))
     np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
@@ -148,8 +149,8 @@ def test_columns_of_different_units_are_divided_by_their_range():
     X = sparse_rows(np.array([[0, 2000.0, 5], [1, 0, 5], [-1, 1000, 5]]))
     scaling = Scaling.for_points(X, "auto")
     assert scaling.spread.tolist() == [2, 2000, 1]
-    assert scaling.of(X).toarray().tolist() == [[0, 1, 5], [0.5, 0, 5], [-0.5, 0.5, 5]]
-    np.testing.assert_allclose(scaling.weights(np.ones(3)), [0.25, 1 / 4e6, 1])
+    assert scaling.transform(X).toarray().tolist() == [[0, 1, 5], [0.5, 0, 5], [-0.5, 0.5, 5]]
+    np.testing.assert_allclose(scaling.feature_weights(np.ones(3)), [0.25, 1 / 4e6, 1])
     assert not Scaling.for_points(X, False).standardises
     assert not Scaling.for_points(X[:, [0, 2]], "auto").standardises
     assert Scaling.for_points(X[:, [0, 2]], True).standardises
@@ -162,9 +163,9 @@ def test_counts_become_tf_idf():
     assert scaling.standardises
     logs = counts.copy()
     logs.data = np.log1p(logs.data)
-    np.testing.assert_allclose(scaling.of(counts).toarray(), TfidfTransformer().fit_transform(logs).toarray())
+    np.testing.assert_allclose(scaling.transform(counts).toarray(), TfidfTransformer().fit_transform(logs).toarray())
     strange = sparse_rows(np.array([[-3.0, 0.5, *[0] * 1498], np.zeros(1500)]))  # rows to predict may hold anything
-    np.testing.assert_allclose(np.linalg.norm(scaling.of(strange).toarray(), axis=1), [1, 0])
+    np.testing.assert_allclose(np.linalg.norm(scaling.transform(strange).toarray(), axis=1), [1, 0])
     assert not any(Scaling.for_points(counts, scale).of_counts for scale in (True, False))
 
 
@@ -202,24 +203,24 @@ def wide():
     return X, y, classes, PGLearnClassifier(**QUICK).fit(X, y)
 
 
-def test_a_wide_table_is_searched_in_components_directions_and_what_a_linear_model_says(wide, tmp_path):
+def test_a_wide_table_is_searched_in_components_directions_and_linear_predictions(wide, tmp_path):
     X, y, classes, model = wide
-    assert model.bases_ == ["pca", "unit pca", "linear"]
-    pca, directions = model._answer.view(0), model._answer.view(1)
-    np.testing.assert_allclose(directions, pca / np.linalg.norm(pca, axis=1, keepdims=True))
+    assert model.views_ == ["components", "unit components", "linear"]
+    components, directions = model._ensemble.in_view(0), model._ensemble.in_view(1)
+    np.testing.assert_allclose(directions, components / np.linalg.norm(components, axis=1, keepdims=True))
     assert model.feature_weights_.shape == (2500,)
     assert (model.predict(X) == classes)[y < 0].mean() > 0.6
     model.save(tmp_path / "model.npz")
     loaded = PGLearnClassifier.load(tmp_path / "model.npz")
     for rows in (X[:20], X[:20].toarray()):
         np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(X[:20]))
-    assert PGLearnClassifier(**QUICK, basis="raw").fit(X, y).bases_ == ["raw"]
+    assert PGLearnClassifier(**QUICK, views=["given"]).fit(X, y).views_ == ["given"]
 
 
 def test_a_wide_table_of_nothing_is_labelled():
     y = np.array([0, 0, 0, 1, 1, 1, *[-1] * 6])
     model = PGLearnClassifier(**QUICK).fit(sparse.csr_matrix((12, 3000)), y)
-    assert model.bases_ == ["raw"]
+    assert model.views_ == ["given"]
     assert np.isfinite(model.label_distributions_).all()
 
 
@@ -231,9 +232,9 @@ def test_neighbours_of_a_long_and_wide_table_are_approximate(wide, monkeypatch):
     assert (model.search_results_["recall"] >= 0.95).all()
     assert (model.transduction_ == exact.transduction_).mean() > 0.9
     assert len(model.suggest(3)) == 3
-    assert PGLearnClassifier(**QUICK, basis="raw").fit(X, y).neighbors_ == "exact"
+    assert PGLearnClassifier(**QUICK, views=["given"]).fit(X, y).neighbors_ == "exact"
     with pytest.raises(InputError, match="sparse rows are found exactly"):
-        PGLearnClassifier(**QUICK, basis="raw", neighbors="approximate").fit(X, y)
+        PGLearnClassifier(**QUICK, views=["given"], neighbors="approximate").fit(X, y)
 
 
 def test_very_large_and_very_small_numbers():
@@ -249,8 +250,7 @@ def test_rows_of_zeros_and_rows_that_are_all_alike_are_labelled():
     y = np.array([0, 0, 0, 1, 1, 1, *[-1] * 6])
     assert np.isfinite(PGLearnClassifier(**QUICK).fit(X, y).label_distributions_).all()
     X = sparse.csr_matrix(np.ones((12, 5)))
-    for basis in ("both", "pca"):
-        assert np.isfinite(PGLearnClassifier(**QUICK, basis=basis).fit(X, y).label_distributions_).all()
+    assert np.isfinite(PGLearnClassifier(**QUICK).fit(X, y).label_distributions_).all()
 
 
 @pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "inf")])
@@ -280,10 +280,10 @@ import numpy as np
 from scipy import sparse
 import pglearn
 from pglearn import PGLearnClassifier
-from pglearn.basis import bases_for
 from pglearn.sparse import sparse_rows
+from pglearn.views import views_for
 
-n, d, per_row = 20_000, 200_000, 50
+n, d, per_row = 8_000, 80_000, 50
 rng = np.random.default_rng(0)
 y = rng.integers(4, size=n)
 words = np.hstack([rng.integers(200, size=(n, 25)) + 200 * y[:, None], rng.integers(800, d, size=(n, 25))])
@@ -293,15 +293,16 @@ shown = np.where(np.arange(n) < 40, y, -1)
 def step(rows, **how):
     return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(d, 0.01), **how)
 
-step(5_000)  # Numba itself, compiled or read from its cache
+step(4_000)  # Numba itself, compiled or read from its cache
 before, size = size_from_here(), X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 step(n, validation="holdout")
 print((peak() - before) / size)
-model = PGLearnClassifier(budget=1, unit_steps=1, n_candidates=2, basis="raw", alpha=0.5, random_state=0).fit(X, shown)
+few = dict(budget=1, unit_steps=1, n_candidates=2, alpha=0.5, random_state=0)
+model = PGLearnClassifier(**few, views=["given"]).fit(X, shown)
 right = (model.predict(X[-500:]) == y[-500:]).mean()
 print((peak() - before) / size)
 X = sparse_rows(X)
-views = [basis.of_table(X) for basis in bases_for(X, "both", labels=(np.arange(40), np.eye(4)[y[:40]]))]
+views = [view.transform_table(X) for view in views_for(X, None, labels=(np.arange(40), np.eye(4)[y[:40]]))]
 print((peak() - before) / size)
 print(right)
 """
@@ -309,12 +310,12 @@ print(right)
 
 @needs_linux
 def test_memory_is_a_multiple_of_the_non_zeros_not_of_the_table():
-    """20,000 × 200,000 with 50 non-zeros per row: 12 MB, or 32 GB as an array, 2,600 times as much."""
+    """8,000 × 80,000 with 50 non-zeros per row: 5 MB, or 5 GB as an array, a thousand times as much."""
     run = subprocess.run(
         [sys.executable, "-c", MEASURING + MEMORY], capture_output=True, text=True, timeout=300, check=True
     )
-    of_gradient, of_fit, of_bases, right = map(float, run.stdout.split())
+    of_gradient, of_fit, of_views, right = map(float, run.stdout.split())
     assert of_gradient < 10
     assert of_fit < 15
-    assert of_bases < 40
+    assert of_views < 40
     assert right > 0.5

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pglearn.errors import InputError
-from pglearn.estimators.answer import Answer
+from pglearn.estimators.ensemble import GraphEnsemble
 from pglearn.problem import Array, Points, Problem
 from pglearn.propagation import Solution
 from pglearn.sparse import is_sparse, sparse_rows
@@ -21,7 +21,7 @@ from pglearn.sparse import is_sparse, sparse_rows
 class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels the rows of a table, and new rows after their neighbours in it."""
 
-    _answer: Answer
+    _ensemble: GraphEnsemble
     _takes_sparse = False
 
     def __sklearn_tags__(self) -> Any:
@@ -32,24 +32,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for rows that need not be in the table: of their neighbours in it."""
         check_is_fitted(self)
-        return self._answer.predict(self._numbers(X, reset=False))
+        return self._ensemble.predict_proba(self._numbers(X, reset=False))
 
     def predict(self, X: Any) -> Array:
         """The most probable class of every row."""
         most_probable = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[most_probable])
 
-    def _publish(self, answer: Answer) -> None:
-        self._answer = answer
-        self.classes_ = answer.classes
-        self.unreached_ = answer.unreached
-        self.label_distributions_ = answer.distributions
+    def _publish(self, ensemble: GraphEnsemble) -> None:
+        self._ensemble = ensemble
+        self.classes_ = ensemble.classes
+        self.unreached_ = ensemble.unreached
+        self.label_distributions_ = ensemble.distributions
         self.confidence_ = self.label_distributions_.max(axis=1)
-        self.transduction_ = answer.classes[self.label_distributions_.argmax(axis=1)]
-        self.n_neighbors_ = answer.best.k
-        self.feature_weights_ = answer.feature_weights
-        self.scaled_ = answer.scaling.standardises
-        self.logarithms_ = answer.scaling.logarithms
+        self.transduction_ = ensemble.classes[self.label_distributions_.argmax(axis=1)]
+        self.n_neighbors_ = ensemble.best.k
+        self.feature_weights_ = ensemble.feature_weights
+        self.scaled_ = ensemble.scaling.standardises
 
     def _numbers(self, X: Any, reset: bool) -> Points:
         """X as scikit-learn checks it, but with sentences that help."""

@@ -17,9 +17,7 @@ from pglearn import parameters
 from pglearn.baselines import AEW, IDML, Clock, Found, FullIDML, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial, search
 from pglearn.baselines.aew import spreading
 from pglearn.baselines.minent import MOST_ROWS
-from pglearn.basis import Basis, bases_for
 from pglearn.errors import InputError
-from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import (
     TableClassifier,
     about,
@@ -28,7 +26,7 @@ from pglearn.estimators.base import (
     one_column,
     warn_if_unsolved,
 )
-from pglearn.estimators.members import Member
+from pglearn.estimators.ensemble import GraphEnsemble, Member
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import mean_distance
 from pglearn.problem import Array, Problem
@@ -36,6 +34,7 @@ from pglearn.search import Candidate, Listener
 from pglearn.search.candidate import Draws, Space
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.limits import one_thread
+from pglearn.views import View, given_view
 
 DRAWS = {"bandwidths": None, "weights": None}
 METRICS: dict[str, type[IDML]] = {"diagonal": IDML, "full": FullIDML}
@@ -84,7 +83,7 @@ class BaselineClassifier(TableClassifier):
         X = self._numbers(X, reset=True)
         check_several_rows(X)
         scaling = Scaling.for_points(X, self.scale)
-        X = scaling.of(X)
+        X = scaling.transform(X)
         problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         method = self._method(problem, seed)
         with first_interrupt() as interrupt, one_thread(), trials_bar() if self.verbose else silence() as shown:
@@ -116,18 +115,17 @@ class BaselineClassifier(TableClassifier):
         best, trials = found.best, found.trials
         graph, solution = method.answer(problem, best)
         warn_if_unsolved([solution])
-        basis, a = self._metric(problem.X, best)
-        member = self._member_type.of(Candidate(best.candidate, best.k, a), 1.0, solution)
-        self._publish(Answer.of(problem.X, scaling, [basis], problem, [member]))
+        view, a = self._metric(problem.X, best)
+        member = self._member_type.from_solution(Candidate(best.candidate, best.k, a), solution)
+        self._publish(GraphEnsemble.from_members(problem.X, scaling, [view], problem, [member]))
         self.graph_ = graph.W
         self.search_results_ = _results(trials, best.candidate)
         self.history_ = {name: trials[name] for name in ("candidate", "step", "loss", "accuracy", "seconds")}
         self.stop_reason_ = found.reason
 
-    def _metric(self, X: Array, best: Trial) -> tuple[Basis, Array]:
+    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
         """The coordinates in which the graph measures distances, and their weights."""
-        (given,) = bases_for(X, "raw")
-        return given, best.a
+        return given_view(X), best.a
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -340,7 +338,7 @@ class IDMLClassifier(_DrawsBandwidths):
         idml: Method = method(self.alpha, self.k_range, self._sigma_range(problem, seed), seed)
         return idml
 
-    def _metric(self, X: Array, best: Trial) -> tuple[Basis, Array]:
+    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
         given, a = super()._metric(X, best)
         return (given, a) if self.metric == "diagonal" else (replace(given, name="metric", axes=a.T), np.ones(len(a)))
 

@@ -6,20 +6,18 @@ from dataclasses import dataclass, replace
 
 from scipy import sparse
 
-from pglearn.basis import Basis
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import chosen_neighbours
-from pglearn.estimators.answer import HEARINGS, Answer
 from pglearn.estimators.base import warn_if_unsolved
-from pglearn.estimators.members import Member, mean_graph, weights_of
+from pglearn.estimators.ensemble import GraphEnsemble, Member, mean_graph
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import Graph
-from pglearn.loss import Yardstick
 from pglearn.problem import Array, Points, Problem
 from pglearn.propagation import LGC
 from pglearn.search.candidate import Candidate
 from pglearn.search.events import Stream
 from pglearn.sparse import is_sparse
+from pglearn.views import View
 
 # Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
 PRECISION_OF_LARGE = 1e-3
@@ -27,15 +25,15 @@ PRECISION_OF_LARGE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The rows after scaling, and the bases to look at them in."""
+    """The rows after scaling, and the views of their columns."""
 
     X: Points
     scaling: Scaling
-    bases: list[Basis]
+    views: list[View]
     problem: Problem
-    """Of all rows, in no basis."""
+    """Of all rows, in no view."""
     searched: Problem
-    """Of the rows that the search looks at, in every basis."""
+    """Of the rows that the search looks at, in every view."""
     rows: Array | None = None
     """Which these are, in order; None for all."""
 
@@ -44,30 +42,15 @@ class Table:
         """Whether the search looks at a part of the rows."""
         return self.rows is not None
 
-    def in_table(self, positions: Array) -> Array:
-        """Where rows that the search looks at are in the table."""
-        return positions if self.rows is None else self.rows[positions]
-
-    def view(self, basis: int) -> Problem:
-        """All rows in a basis."""
+    def in_view(self, view: int) -> Problem:
+        """All rows in a view."""
         if self.is_sampled:
-            return replace(self.problem, X=self.bases[basis].of_table(self.X))
-        return self.searched.views[basis]
+            return replace(self.problem, X=self.views[view].transform_table(self.X))
+        return self.searched.views[view]
 
     def neighbours(self, asked: str) -> str:
         """How those of all rows are found where `asked` was asked for."""
-        return neighbours_among(self.X, self.bases, asked)
-
-
-@dataclass(frozen=True, eq=False)
-class Conclusion:
-    """The answer, and what it came from."""
-
-    answer: Answer
-    graph: sparse.csr_matrix
-    """The members' graphs, averaged by weight; of a table too large for that, the graph of the one that counts most."""
-    weights: Array
-    """Of the members."""
+        return neighbours_among(self.X, self.views, asked)
 
 
 def engine_of_the_answer(table: Table, searched: Engine, alpha: float, asked: str, memory: float | None) -> Engine:
@@ -81,42 +64,23 @@ def engine_of_the_answer(table: Table, searched: Engine, alpha: float, asked: st
 
 
 def concluded(
-    table: Table,
-    engine: Engine,
-    chosen: list[Candidate],
-    yardstick: Yardstick,
-    prior: Array | str | None,
-    emit: Stream,
-) -> Conclusion:
-    """What the chosen candidates say together of all rows.
-
-    Where there are several, and class shares to reach, each then hears what the others think of unlabelled rows.
-    """
-    weights, _ = weights_of(chosen, yardstick)
-    may_hear = len(chosen) > 1 and prior is not None
-    total = (2 + HEARINGS * may_hear) * len(chosen)
-    emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=total)
-    graphs = [_graph_of_member(table, engine, candidate, emit) for candidate in chosen]
-
-    def answer(beliefs: Array | None = None) -> Answer:
-        solutions = []
-        for graph in graphs:
-            solutions.append(engine.propagate(table.problem, graph, beliefs))
-            emit("member_solved")
-        warn_if_unsolved(solutions)
-        members = [Member.of(*parts) for parts in zip(chosen, weights.tolist(), solutions, strict=True)]
-        return Answer.of(table.X, table.scaling, table.bases, table.problem, members, prior)
-
-    first = answer()
-    shares = first.shares_to_reach(prior)
-    found = first = first.with_shares(shares)
-    if may_hear and shares is not None:
-        for _ in range(HEARINGS):
-            found = answer(found.beliefs).as_sure_as(first).with_shares(shares)
+    table: Table, engine: Engine, chosen: list[Candidate], class_prior: Array | str | None, emit: Stream
+) -> tuple[GraphEnsemble, sparse.csr_matrix]:
+    """The ensemble of the chosen candidates, and the mean of their graphs; of a large table, the graph of the best."""
+    emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=2 * len(chosen))
+    graphs: list[sparse.csr_matrix] = []
+    solutions = []
+    for candidate in chosen:
+        graph = _graph_of_member(table, engine, candidate, emit)
+        solutions.append(engine.propagate(table.problem, graph))
+        emit("member_solved")
+        if not (table.is_sampled and graphs):
+            graphs.append(graph.W)
+    warn_if_unsolved(solutions)
+    members = [Member.from_solution(*pair) for pair in zip(chosen, solutions, strict=True)]
+    ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
     emit("answer_ended")
-    most = int(weights.argmax())
-    joined = ([graphs[most]], [1.0]) if table.is_sampled else (graphs, weights.tolist())
-    return Conclusion(found, mean_graph([graph.W for graph in joined[0]], joined[1]), weights)
+    return ensemble, mean_graph(graphs)
 
 
 def neighbours_of(engine: Engine) -> str:
@@ -124,9 +88,9 @@ def neighbours_of(engine: Engine) -> str:
     return engine.neighbours if isinstance(engine, CPUEngine) else "exact"
 
 
-def neighbours_among(X: Points, bases: list[Basis], asked: str) -> str:
-    """How neighbours among the rows of X are found. Those of rows that stay sparse in a basis always are exactly."""
-    stays_sparse = is_sparse(X) and any(basis.axes is None for basis in bases)
+def neighbours_among(X: Points, views: list[View], asked: str) -> str:
+    """How neighbours among the rows of X are found. Those of rows that stay sparse in a view always are exactly."""
+    stays_sparse = is_sparse(X) and any(view.axes is None for view in views)
     return chosen_neighbours(asked, X.shape[0], stays_sparse)
 
 
@@ -134,7 +98,7 @@ def _graph_of_member(table: Table, engine: Engine, chosen: Candidate, emit: Stre
     """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
     if not isinstance(engine, CPUEngine):
         return engine.graph(table.searched, chosen.answer)
-    graph, found = engine.found(table.view(chosen.basis), chosen.answer)
+    graph, found = engine.found(table.in_view(chosen.view), chosen.answer)
     chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
     emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
     return graph

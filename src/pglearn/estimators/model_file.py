@@ -13,7 +13,7 @@ from pglearn.errors import ModelFileError
 from pglearn.files import UNREADABLE, read_arrays, whole_file
 from pglearn.problem import Array
 
-FORMAT = 12
+FORMAT = 13
 
 
 def write(path: str | PathLike[str], arrays: dict[str, Array]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from os import PathLike
@@ -16,14 +16,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
-from pglearn.basis import bases_for, tied_levels
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import announce_neighbours
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
-from pglearn.estimators.answer import Answer
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.estimators.conclusion import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
+from pglearn.estimators.ensemble import GraphEnsemble
 from pglearn.estimators.results import history, search_results, warn_of_failures
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
@@ -46,6 +45,7 @@ from pglearn.search.pool import Pool, Task
 from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import Here, Workers, workers_for
 from pglearn.sparse import parts_of
+from pglearn.views import check_views, views_for
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
 SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
@@ -69,16 +69,14 @@ class PGLearnClassifier(TableClassifier):
 
     Parameters
     ----------
-    budget : int, default=16
-        B, units of work that one candidate may use. One with at least as many weights as there are hidden labels to fit
-        takes at most 16 steps, unless `selection` is "best": what it would gain beyond is over-fitting, and new
-        candidates get its place. To have fewer weights, columns that are the levels of one category then share one.
+    budget : int, default=8
+        B, units of work that one candidate may use.
     unit_steps : int, default=2
         Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
     unit_seconds : float, optional
         Measure units in seconds instead, as the paper does. Results then depend on the machine.
     n_candidates : int, default=16
-        T, candidates alive at a time. With fewer than there are bases, only the first bases are searched.
+        T, candidates alive at a time. With fewer than there are views, only the first views are searched.
     downsampling_rate : int, default=2
         r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
     k_range : (int, int), default=(5, 20)
@@ -91,31 +89,27 @@ class PGLearnClassifier(TableClassifier):
     validation : {"loo", "kfold", "holdout"}, default="loo"
         Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
-        Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each basis first, or with the best
-        alone. Members of the ensemble count more the sooner their loss fell. Where there are class shares to keep to
-        (`class_prior`) members hear each other: their mean is taken for the labels that are not given, and spread over
-        the graph of each, twice.
-    basis : {"both", "raw", "pca"}, default="both"
-        In which coordinates features are weighted: the given ones; their (half-whitened) principal components, of which
-        there are at most 100; or both, with and without a rule that starts with little of features that have nothing in
-        common with any other, and what a linear model says of each class (`pglearn.basis`; with `validation="loo"` and
-        up to 2,000 labels). With "both" the candidates are drawn in all of these in turn, and `bases_` names them. Of a
-        sparse X with more than 2,000 columns it is the components, as they are and as directions, and the linear model.
-    scale : {"auto", "tails", True, False}, default="auto"
-        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20, and takes
-        logarithms of those with a long tail then, or if X is standardised already (`logarithms_`); "tails" does only
-        the latter. Features of a sparse X are divided by their range instead, and "auto" makes TF-IDF of one that
-        holds counts.
+        Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each view first, or with the best
+        alone.
+    views : "auto" or list of str, default="auto"
+        In which coordinates features are weighted; candidates are drawn in each in turn. "given": as they are.
+        "components": their (half-whitened) principal components, at most 100. "shared" and "shared components": the
+        same, starting with little of features that have nothing in common with any other. "linear": what a linear model
+        predicts for each class (with `validation="loo"` and up to 2,000 labels). "auto" is these five, as far as the
+        table has them; `views_` names them. "unit": rows divided by their length, for tables in which it is nuisance
+        (lighting, exposure, the length of a text). Of a sparse X with more than 2,000 columns "auto" is the components,
+        these divided by their length ("unit components"), and the linear model.
+    scale : {"auto", True, False}, default="auto"
+        Standardise the features first; "auto" does when their ranges differ by more than a factor of 20. Features of a
+        sparse X are divided by their range instead, and "auto" makes TF-IDF of one that holds counts.
     alpha : float in (0, 1), default=0.99
         How much a row listens to its neighbours against its own label; α of scikit-learn's LabelSpreading.
     class_prior : {"auto", "labels"}, dict, array-like or None, default="auto"
         Shares of the classes in the table. Probabilities are multiplied by a factor per class, within [½, 2], that
-        brings the classes to these shares. "labels" takes the shares among the labels; "auto" does so if there are at
-        least six labels per class on average and the predictions without it agree with them, but for an eighth of the
-        rows and better than they would with labels drawn at random; None leaves the predictions as they are. Give the
-        shares if you know them, for instance because you labelled equally many rows of common and rare classes:
-        {class: share}, or a list in the order of the sorted classes. They are then the probabilities of rows that no
-        label reaches, too.
+        brings the classes to these shares. "labels" takes the shares among the labels; "auto" does so unless that would
+        change more than an eighth of the answers; None leaves the predictions as they are. Give the shares if you know
+        them, for instance because you labelled equally many rows of common and rare classes: {class: share}, or a list
+        in the order of the sorted classes. They are then the probabilities of rows that no label reaches, too.
     engine : {"auto", "cpu", "torch"}, default="auto"
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which ran the search.
@@ -147,9 +141,6 @@ class PGLearnClassifier(TableClassifier):
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
         the answer depends on is refused, another device too; needs a whole number as `random_state`. (Of the torch
         engine, `device_memory` says how many candidates are computed together, and so may change last bits.)
-    asynchronous : bool, default=False
-        Let candidates go on as results come in instead of waiting for the slowest of every round. Faster where some
-        workers are much slower than others; the answer then depends on who was first (docs/failures.md).
 
     Attributes
     ----------
@@ -167,20 +158,19 @@ class PGLearnClassifier(TableClassifier):
     unreached_ : ndarray of bool, shape (n,)
         Rows that no label reaches. They have the class shares among the labels as probabilities, or those given.
     feature_weights_ : ndarray of shape (d,)
-        The learned a_m, in units of the given features (of their logarithms where `logarithms_` says so); with
-        "ensemble" the mean over the members. Of weights that
+        The learned a_m, in units of the given features; with "ensemble" the mean over the members. Of weights that
         were learned for principal components it is the diagonal of their metric: what a feature counts by itself.
     n_neighbors_ : int
-        The learned k, of the member that counts most.
+        The learned k, of the best member.
     graph_ : scipy.sparse.csr_matrix of shape (n, n)
-        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its basis. Of a table that
-        was searched on a part of its rows it is the graph of the member that counts most.
-    bases_ : list of str
-        The bases that were searched, by name.
+        The symmetric weights W; with "ensemble" the mean over the members' graphs, each in its view. Of a table that
+        was searched on a part of its rows it is the graph of the best member.
+    views_ : list of str
+        The views that were searched, by name.
     search_results_ : dict of arrays
-        One row per configuration drawn: candidate, k, basis, born, died, steps, loss, accuracy, converged, failure (why
-        it ended early, if it did), recall (the lowest share of exact neighbours in one of its graphs), selected, weight
-        (in the answer).
+        One row per configuration drawn: candidate, k, view, born, died, steps, loss, accuracy, converged, failure (why
+        it ended early, if it did), recall (the lowest share of exact neighbours in one of its graphs), selected (for
+        the answer).
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
@@ -195,8 +185,6 @@ class PGLearnClassifier(TableClassifier):
         "finished", "interrupted" or "out of time".
     scaled_ : bool
         Whether features were standardised.
-    logarithms_ : ndarray of bool, shape (d,)
-        Which of them were taken in logarithms, having a long tail.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -219,7 +207,7 @@ class PGLearnClassifier(TableClassifier):
     def __init__(
         self,
         *,
-        budget: int = 16,
+        budget: int = 8,
         unit_steps: int = 2,
         unit_seconds: float | None = None,
         n_candidates: int = 16,
@@ -229,7 +217,7 @@ class PGLearnClassifier(TableClassifier):
         loss: str = "log",
         validation: str = "loo",
         selection: str = "ensemble",
-        basis: str = "both",
+        views: str | Sequence[str] = "auto",
         scale: str | bool = "auto",
         alpha: float = 0.99,
         class_prior: Any = "auto",
@@ -242,7 +230,6 @@ class PGLearnClassifier(TableClassifier):
         verbose: int = 0,
         max_time: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        asynchronous: bool = False,
     ) -> None:
         self.budget = budget
         self.unit_steps = unit_steps
@@ -254,7 +241,7 @@ class PGLearnClassifier(TableClassifier):
         self.loss = loss
         self.validation = validation
         self.selection = selection
-        self.basis = basis
+        self.views = views
         self.scale = scale
         self.alpha = alpha
         self.class_prior = class_prior
@@ -267,7 +254,6 @@ class PGLearnClassifier(TableClassifier):
         self.verbose = verbose
         self.max_time = max_time
         self.checkpoint = checkpoint
-        self.asynchronous = asynchronous
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -279,7 +265,7 @@ class PGLearnClassifier(TableClassifier):
             "validation": "holdout",
             "loss": "ranking",
             "selection": "best",
-            "basis": "raw",
+            "views": ["given"],
             "scale": False,
             "class_prior": None,
         }
@@ -304,7 +290,6 @@ class PGLearnClassifier(TableClassifier):
         second Ctrl-C stops as usual.
         """
         table, search, task, workers = self._prepared(X, y)
-        search = replace(search, asynchronous=self._is_asynchronous(task))
         self._announce(table, task.engine)
         with (
             first_interrupt() as interrupt,
@@ -334,20 +319,20 @@ class PGLearnClassifier(TableClassifier):
     def suggest(self, n: int = 10) -> Array:
         """Which rows to label next: positions of `n` unlabelled rows of the fitted table, the most useful first.
 
-        A row is useful if its label would spread to many rows that are in doubt, over the graph of the member that
-        counts most. Rows that would settle the same doubt are not suggested together.
+        A row is useful if its label would spread to many rows that are in doubt, over the graph of the best member.
+        Rows that would settle the same doubt are not suggested together.
         """
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
-        answer = self._answer
-        exact = neighbours_among(answer.X, answer.bases, self.neighbors) == "exact"
-        view = answer.view(answer.best.basis)
-        Z = scaled_points(view, answer.best.a, column_medians(view))
-        neighbours = k_nearest(Z, answer.best.k) if exact else k_near(Z, answer.best.k)
+        ensemble, best = self._ensemble, self._ensemble.best
+        exact = neighbours_among(ensemble.X, ensemble.views, self.neighbors) == "exact"
+        view = ensemble.in_view(best.view)
+        Z = scaled_points(view, best.a, column_medians(view))
+        neighbours = k_nearest(Z, best.k) if exact else k_near(Z, best.k)
         warn_of_recall(1.0 if exact else sampled_recall(Z, neighbours))
         graph = graph_on_edges(Z, Edges.between_neighbours(neighbours))
         system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
-        return suggested(system, self.label_distributions_, answer.labelled, n)
+        return suggested(system, self.label_distributions_, ensemble.labelled, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""
@@ -361,7 +346,7 @@ class PGLearnClassifier(TableClassifier):
     def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
         check_labels_given(self, y)
-        choice(self.basis, {"both": None, "raw": None, "pca": None}, "basis")
+        names = check_views(self.views)
         checked_prior(self.class_prior)
         choice(self.selection, SELECTIONS, "selection")
         loss = choice(self.loss, LOSSES, "loss")()
@@ -386,37 +371,27 @@ class PGLearnClassifier(TableClassifier):
         X = self._numbers(X, reset=True)
         check_several_rows(X)
         scaling = Scaling.for_points(X, self.scale)
-        X = scaling.of(X)
+        X = scaling.transform(X)
         problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         checked_prior(self.class_prior, problem.classes)
         # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
         labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
-        bases = bases_for(X, self.basis, seed, labels)[: self.n_candidates]
+        views = views_for(X, names, seed, labels)[: self.n_candidates]
         rows = searched_rows(problem, seed)
-        views = [basis.of_table(X, rows) for basis in bases]
         searched = problem if rows is None else problem.among(rows)
-        searched = replace(searched, X=views[0], others=tuple(views[1:]))
-        # The best of many is what it is by its loss alone; an ensemble would rather have members that do not over-fit.
-        labels_to_fit = len(searched.scored_codes) if self.selection == "ensemble" else None
-        weighs_columns = any(basis.axes is None for basis in bases)
-        could_fit_any = labels_to_fit is not None and weighs_columns and X.shape[1] >= labels_to_fit
-        tied = tied_levels(X, seed) if could_fit_any else None
-        spaces = tuple(
-            Space(view.shape[1], mean_distance(view, seed), tied if basis.axes is None else None)
-            for view, basis in zip(views, bases, strict=True)
-        )
+        first, *others = (view.transform_table(X, rows) for view in views)
+        searched = replace(searched, X=first, others=tuple(others))
+        spaces = tuple(Space(view.X.shape[1], mean_distance(view.X, seed)) for view in searched.views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
         search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
         yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
-        descent = Descent(yardstick, labels=labels_to_fit, tied=tuple(space.tied for space in spaces))
-        on_workers = self.executor is not None or self.asynchronous
-        name = "cpu" if self.engine == "auto" and on_workers else self.engine
+        name = "cpu" if self.engine == "auto" and self.executor is not None else self.engine
         engine = chosen_engine(
             name, loss, propagation, searched, search.evaluations, self.device_memory, neighbors=self.neighbors
         )
         if engine.together is None:
             workers = Here()
-        return Table(X, scaling, bases, problem, searched, rows), search, Task(engine, descent), workers
+        return Table(X, scaling, views, problem, searched, rows), search, Task(engine, Descent(yardstick)), workers
 
     def _announce(self, table: Table, searched: Engine) -> None:
         """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
@@ -428,15 +403,6 @@ class PGLearnClassifier(TableClassifier):
             log.info("Leave-one-out hides %d of %d labels, one after another; all of them spread.", scored, labels)
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
-
-    def _is_asynchronous(self, task: Task) -> bool:
-        parameters.check_flag("asynchronous", self.asynchronous)
-        if self.asynchronous and task.engine.together is None:
-            raise InputError(
-                f"asynchronous=True is for workers that run a candidate each, and {task.engine.name} runs all at once: "
-                "leave it out, or use engine='cpu'."
-            )
-        return bool(self.asynchronous)
 
     def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint]:
         if self.checkpoint is None:
@@ -455,7 +421,6 @@ class PGLearnClassifier(TableClassifier):
         chosen |= {"engine": task.engine.name, "pglearn": __version__}
         scaling = table.scaling
         X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
-        X |= {} if scaling.tails is None else {"tails": scaling.tails}
         return opened(Path(self.checkpoint), Identity({"X": X, "y": y}, chosen))
 
     def _conclude(
@@ -468,18 +433,16 @@ class PGLearnClassifier(TableClassifier):
     ) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
-        conclusion = concluded(table, engine, chosen, task.descent.yardstick, prior, emit)
-        self._publish(conclusion.answer)
-        self.graph_ = conclusion.graph
+        ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit)
+        self._publish(ensemble)
         self.neighbors_ = neighbours_of(engine)
-        budget = float(self.budget)
-        self.search_results_ = search_results(result.candidates, chosen, conclusion.weights, self.bases_, budget)
+        self.search_results_ = search_results(result.candidates, chosen, self.views_, float(self.budget))
         self.history_ = history(result.candidates)
 
-    def _publish(self, answer: Answer) -> None:
-        super()._publish(answer)
-        self.class_factors_ = answer.factors
-        self.bases_ = [basis.name for basis in answer.bases]
+    def _publish(self, ensemble: GraphEnsemble) -> None:
+        super()._publish(ensemble)
+        self.class_factors_ = ensemble.factors
+        self.views_ = [view.name for view in ensemble.views]
 
     def to_arrays(self) -> dict[str, Array]:
         """All that prediction needs, without Python objects."""
@@ -489,7 +452,7 @@ class PGLearnClassifier(TableClassifier):
         prior = checked_prior(self.class_prior, self.classes_)
         plain["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
         names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
-        return {"parameters": np.array(json.dumps(plain)), "feature_names": names, **self._answer.to_arrays()}
+        return {"parameters": np.array(json.dumps(plain)), "feature_names": names, **self._ensemble.to_arrays()}
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
@@ -508,7 +471,7 @@ class PGLearnClassifier(TableClassifier):
             ) from error
         model = cls()
         model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
-        model._publish(Answer.from_arrays(state))
+        model._publish(GraphEnsemble.from_arrays(state))
         model.n_features_in_ = len(state["centre"])
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)

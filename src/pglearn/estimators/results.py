@@ -11,13 +11,13 @@ from pglearn.search.candidate import NOT_FINITE, Candidate
 
 
 def search_results(
-    candidates: list[Candidate], chosen: list[Candidate], weights: Array, bases: list[str], budget: float
+    candidates: list[Candidate], chosen: list[Candidate], views: list[str], budget: float
 ) -> dict[str, Array]:
-    weight_of = {candidate.id: weight for candidate, weight in zip(chosen, weights, strict=True)}
+    ids = {candidate.id for candidate in chosen}
     return {
         "candidate": np.array([c.id for c in candidates]),
         "k": np.array([c.k for c in candidates]),
-        "basis": np.array([bases[c.basis] for c in candidates]),
+        "view": np.array([views[c.view] for c in candidates]),
         "born": np.array([c.born for c in candidates]),
         "died": np.array([budget if c.died is None else c.died for c in candidates]),
         "steps": np.array([c.steps for c in candidates]),
@@ -26,8 +26,7 @@ def search_results(
         "converged": np.array([c.converged for c in candidates]),
         "failure": np.array([c.failure or "" for c in candidates]),
         "recall": np.array([c.recall for c in candidates]),
-        "selected": np.array([c.id in weight_of for c in candidates]),
-        "weight": np.array([weight_of.get(c.id, 0.0) for c in candidates]),
+        "selected": np.array([c.id in ids for c in candidates]),
     }
 
 

@@ -1,8 +1,7 @@
 """Which rows a search looks at: of a large table a sample, all labels being in it that are scored.
 
 What the search learns, the weights of the features and k, is judged on the scored labels; the other labels and the rows
-without one lay the paths between them. The answer is on all rows, and uses all labels. bench/sampled.py is there to
-measure whether the size is right.
+without one lay the paths between them. The answer is on all rows, and uses all labels.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Labels spread further from some classes than from others. Where the shares of the classes are known, each class's
 probabilities are multiplied by a factor, the same for all rows, so that they add up to its share, or nearly. A factor
-stays within [½, 2] and the rounds are few: rows that are sure of themselves are not argued with.
+stays within [½, 2] and the rounds are few: clear rows keep their class.
 """
 
 from __future__ import annotations
@@ -14,37 +14,35 @@ import numpy as np
 from pglearn.errors import InputError
 from pglearn.problem import Array
 
-LARGEST_FACTOR = 2.0
+MAX_FACTOR = 2.0
 ROUNDS = 5
-LABELS_PER_CLASS = 6
-LARGEST_DIFFERENCE, CLOSER_THAN_CHANCE = 0.125, 0.9
+MAX_CHANGED = 1 / 8
 
 
-def shares_to_reach(prior: str | Array | None, probabilities: Array, label_shares: Array, labels: int) -> Array | None:
-    """What `prior` comes to; None where the shares are left as they are.
+def class_factors(class_prior: str | Array | None, probabilities: Array, answered: Array, shares: Array) -> Array:
+    """A factor per class, from the estimator's `class_prior`; ones where classes are left as they are.
 
-    "auto" takes the shares among the labels to be those of the table if there are at least six labels per class on
-    average and the predicted classes agree with them: an eighth of the rows, at most, would have to change class, and
-    fewer than chance would have it if the labels were drawn at random. Random labels know less about the shares than
-    the predictions do; labels that were drawn class by class know them exactly.
+    `shares` are those given, or else those among the labels. With "auto" these count, unless they would change more
+    than an eighth of the answers: the rows `answered`, which are those without a label.
     """
-    if not isinstance(prior, str):
-        return prior
-    if prior == "auto" and not _is_credible(probabilities, label_shares, labels):
-        return None
-    return label_shares
+    ones = np.ones(len(shares))
+    if class_prior is None or not len(probabilities):
+        return ones
+    factors = _factors_towards(shares, probabilities)
+    if isinstance(class_prior, str) and class_prior == "auto":
+        before, after = probabilities.argmax(axis=1), scaled(probabilities, factors).argmax(axis=1)
+        changed = (before != after)[answered]
+        return ones if len(changed) and changed.mean() > MAX_CHANGED else factors
+    return factors
 
 
-def class_factors(probabilities: Array, shares: Array | None) -> Array:
-    """A factor per class that brings the classes to `shares`; ones where there are none to reach."""
-    factors = np.ones(probabilities.shape[1])
-    if shares is None:
-        return factors
+def _factors_towards(shares: Array, probabilities: Array) -> Array:
+    factors = np.ones(len(shares))
     for _ in range(ROUNDS):
         present = scaled(probabilities, factors).mean(axis=0)
         factors = factors * shares / np.maximum(present, 1e-12)
         factors = factors / np.exp(np.log(factors).mean())  # only their ratios count
-        factors = np.clip(factors, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+        factors = np.clip(factors, 1 / MAX_FACTOR, MAX_FACTOR)
     return factors
 
 
@@ -90,13 +88,3 @@ def _in_order(prior: dict[Any, Any], classes: list[Any]) -> list[Any]:
             + (f"but has none for {', '.join(lacking)}." if lacking else "and no others.")
         )
     return [prior[name] if name in prior else by_text[str(name)] for name in classes]
-
-
-def _is_credible(probabilities: Array, label_shares: Array, labels: int) -> bool:
-    if labels < LABELS_PER_CLASS * len(label_shares):
-        return False
-    predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(label_shares)) / len(probabilities)
-    difference = float(np.abs(predicted - label_shares).sum() / 2)
-    # Of labels drawn at random, whatever their class, the shares are off by this much in the mean.
-    by_chance = float(np.sqrt(2 * label_shares * (1 - label_shares) / (np.pi * labels)).sum() / 2)
-    return difference <= min(LARGEST_DIFFERENCE, CLOSER_THAN_CHANCE * by_chance)

@@ -41,8 +41,8 @@ def doubts(system: System, probabilities: Array, labelled: Array) -> Array:
     sources[labelled] = 1
     arrived = np.maximum(system.solve(sources).F[:, 0], 0)
     usual = np.median(np.delete(arrived, labelled)) if len(labelled) < len(arrived) else 1.0
-    heard = np.minimum(arrived / usual, 1) if usual > 0 else (arrived > 0).astype(float)
-    doubt = 1 - (1 - entropy(probabilities)) * heard
+    arrived_share = np.minimum(arrived / usual, 1) if usual > 0 else (arrived > 0).astype(float)
+    doubt = 1 - (1 - entropy(probabilities)) * arrived_share
     doubt[labelled] = 0
     return np.asarray(doubt)
 

@@ -34,25 +34,23 @@ class TableModel:
         classifier: PGLearnClassifier,
         listeners: tuple[Listener, ...] = (),
     ) -> TableModel:
-        """Encode the features and fit `classifier`, which is told whether they are scaled already."""
+        """Encode and scale the features, and fit `classifier` to them as they are then."""
         encoder = TableEncoder().fit(features)
-        classifier.set_params(scale="tails" if encoder.scaled_ else False)
+        classifier.set_params(scale=False)
         return cls(encoder, classifier.fit(encoder.transform(features), labels, listeners=listeners), target)
 
     def predict_proba(self, features: pd.DataFrame) -> Array:
         return self.classifier.predict_proba(self.encoder.transform(features))
 
     def weights(self, features: pd.DataFrame) -> pd.DataFrame:
-        """Weight of every column in its own units, or of its logarithm where that is taken (`logarithm`), and its share
-        in the distance between rows; largest share first."""
-        answer, logarithms = self.classifier._answer, self.classifier.logarithms_
-        X = answer.scaling.of(self.encoder.transform(features))
+        """Weight of every column in its own units, and its share in the distance between rows; largest share first."""
+        ensemble = self.classifier._ensemble
+        X = ensemble.scaling.transform(self.encoder.transform(features))
         table = pd.DataFrame(
             {
                 "column": self.encoder.columns_,
-                "weight": self.encoder.weights_by_column(self.classifier.feature_weights_, logarithms),
-                "share": self.encoder.importance_by_column(answer.weights_after_scaling, X),
-                "logarithm": np.bincount(self.encoder.source_, weights=logarithms) > 0,
+                "weight": self.encoder.weights_by_column(self.classifier.feature_weights_),
+                "share": self.encoder.importance_by_column(ensemble.weights_after_scaling, X),
             }
         )
         return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)

@@ -1,50 +1,54 @@
-"""Coordinates in which a search may weigh features.
+"""Views of a table: the coordinates in which a search weighs features.
 
-| name          | coordinates of a row x                                                                 |
-|---------------|----------------------------------------------------------------------------------------|
-| `raw`         | the features as they are                                                               |
-| `pca`         | principal components v_jᵀx / √σ_j, σ_j their standard deviations: half-way to whitened  |
-| `shared`      | the features, each times the share of its variance that it has in common with others   |
-| `shared pca`  | principal components of those                                                          |
-| `unit pca`    | those of `pca`, every row divided by its length                                        |
-| `linear`      | what a ridge regression on the labels says of each class                               |
+| name                | coordinates of a row x                                                                 |
+|---------------------|-----------------------------------------------------------------------------------------|
+| `given`             | the features as they are                                                                |
+| `components`        | principal components v_jᵀx / √σ_j, σ_j their standard deviations: half-way to whitened   |
+| `shared`            | the features, each times the share of its variance that it has in common with others    |
+| `shared components` | principal components of those                                                           |
+| `linear`            | what a ridge regression on the labels predicts for each class                           |
+| `unit`              | the features, every row divided by its length                                           |
+| `unit components`   | the components, every row divided by its length                                         |
 
 A weight per principal component is a metric that no weight per feature can express, and half-whitening starts it where
 neither the loudest components nor the faint ones decide alone. Features that vary on their own are most often noise:
 `shared` starts with little of them, by a rule that looks at no label. `linear` is for tables in which many columns each
-say a little: neighbours there are rows of which a linear model says the same. A labelled row has the coordinates that
-a model gives it which has not seen its label, so that hiding the label remains a fair test.
+carry a little: neighbours there are rows for which a linear model predicts the same. A labelled row has the coordinates
+of a model that has not seen its label, so that hiding the label remains a fair test. `unit` is for tables in which the
+length of a row is nuisance: lighting, exposure, the length of a text.
 
-`raw` and `shared` of a sparse table are sparse, the others n × 100 numbers at most. Their axes have a number for each
-column that occurs in the sample (`linear`: in the labelled rows), and nothing is subtracted that would fill zeros.
+"auto" is the first five; of a sparse table with many columns (text) what `pglearn.sparse.text` says.
 
-Of a sparse table with more than 2,000 columns (text) the search has `pca`, `unit pca` and `linear` alone. A weight for
-each of so many columns fits any labels, and says nothing of the other rows (docs/scaling.md has the measurements).
-`unit pca` compares rows by their directions, as is usual for text: what a document is about, not how much of it.
+`given`, `shared` and `unit` of a sparse table are sparse, the others n × 100 numbers at most. Their axes have a number
+for each column that occurs in the sample (`linear`: in the labelled rows), and nothing is subtracted that would fill
+zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
+from pglearn.errors import InputError
 from pglearn.problem import Array, Points, column_medians
 from pglearn.ridge import ridge
 from pglearn.sparse import is_sparse, scaled_rows, times_columns, unit_rows
 
-MOST_COMPONENTS = 100
+AUTO = ("given", "components", "shared", "shared components", "linear")
+NAMES = (*AUTO, "unit", "unit components")
+MAX_COMPONENTS = 100
 ROWS_TO_LEARN_FROM, SHORT_SIDE = 10_000, 2_000
-MOST_LABELS = 2_000  # for `linear`, which factors a matrix of that size
-MOST_SPARSE_COLUMNS = 2_000  # that have a weight each
-COLUMNS_AT_ONCE = 64  # that are looked at as an array
-BEYOND_NOISE = 1.05  # times the largest eigenvalue that independent columns have
+MAX_LABELS_OF_LINEAR = 2_000  # it factors a matrix of that size
+NOISE_MARGIN = 1.05  # times the largest eigenvalue that independent columns have
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class View:
     """x → axes (x ∘ columns), or x ∘ columns where there are no axes. Coordinates along axes are dense.
 
     With `unit` they are then divided by their length.
@@ -60,9 +64,9 @@ class Basis:
     """Positions of the columns that the axes are about, where that is not all of them."""
     unit: bool = False
 
-    def of_table(self, X: Points, rows: Array | None = None) -> Points:
-        """The table that the basis was made for, or some rows of it, in order."""
-        Z = self.of(X if rows is None else X[rows])
+    def transform_table(self, X: Points, rows: Array | None = None) -> Points:
+        """The table that the view was made for, or some rows of it, in order."""
+        Z = self.transform(X if rows is None else X[rows])
         if self.own is not None:
             at, coordinates = self.own
             if rows is not None:
@@ -71,7 +75,7 @@ class Basis:
             Z[at] = coordinates
         return Z
 
-    def of(self, X: Points) -> Points:
+    def transform(self, X: Points) -> Points:
         """Any rows."""
         if not (self.columns == 1).all():
             X = times_columns(X, self.columns) if is_sparse(X) else X * self.columns.astype(X.dtype, copy=False)
@@ -79,7 +83,7 @@ class Basis:
         Z = X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
         return unit_rows(Z) if self.unit else Z
 
-    def weights(self, a: Array) -> Array:
+    def feature_weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make.
 
         With `unit` that is the metric among rows of length one.
@@ -91,86 +95,92 @@ class Basis:
         return np.asarray(by_column * self.columns**2)
 
 
-def bases_for(X: Points, basis: str, seed: int = 0, labels: tuple[Array, Array] | None = None) -> list[Basis]:
-    """The bases that a search draws from: one for `raw` and `pca`; for `both`, all.
+def given_view(X: Points) -> View:
+    """The features as they are."""
+    return View("given", np.ones(X.shape[1]))
 
-    `labels` are the positions of the labelled rows and their classes, one-hot.
+
+def check_views(views: Any) -> tuple[str, ...] | None:
+    """The names asked for; None for "auto"."""
+    if isinstance(views, str) and views == "auto":
+        return None
+    if isinstance(views, str) or not isinstance(views, Sequence) or not views or len(set(views)) < len(views):
+        raise InputError(f'views={views!r} must be "auto" or a list of different names among {", ".join(NAMES)}.')
+    if unknown := [name for name in views if name not in NAMES]:
+        raise InputError(f"views has {unknown[0]!r}, which is not known: choose among {', '.join(NAMES)}.")
+    return tuple(views)
+
+
+def views_for(
+    X: Points, names: Sequence[str] | None, seed: int = 0, labels: tuple[Array, Array] | None = None
+) -> list[View]:
+    """The views that a search draws from; None for those of "auto" that this table has.
+
+    `labels` are the positions of the labelled rows and their classes, one-hot; None where `linear` may not see them.
     """
+    asked = names if names is not None else _auto(X)
+    sample = _Sample(X, seed)
+    found = {name: _view(name, X, sample, labels) for name in asked}
+    if names is not None and (lacking := [name for name, view in found.items() if view is None]):
+        raise InputError(f"The view {lacking[0]!r} cannot be had: {_WHY_NOT[lacking[0]]} Leave it out of views.")
+    return [view for view in found.values() if view is not None] or [given_view(X)]  # all rows may be alike
+
+
+_WHY_NOT = {
+    "components": "all rows are alike.",
+    "unit components": "all rows are alike.",
+    "shared": "no feature has variance in common with another.",
+    "shared components": "no feature has variance in common with another.",
+    "linear": f"it needs validation='loo', at most {MAX_LABELS_OF_LINEAR:,} labels and labelled rows that differ.",
+}
+
+
+def _auto(X: Points) -> tuple[str, ...]:
+    if X.shape[1] == 1:
+        return ("given",)
+    if is_sparse(X):
+        from pglearn.sparse.text import VIEWS, has_many_columns
+
+        return VIEWS if has_many_columns(X) else AUTO
+    return AUTO
+
+
+class _Sample:
+    """Rows to learn axes from, so few that one side of the sample is short; what is common to two views, once."""
+
+    def __init__(self, X: Points, seed: int) -> None:
+        most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
+        if X.shape[0] > most:
+            X = X[np.sort(np.random.default_rng(seed).choice(X.shape[0], most, replace=False))]
+        self.X = X.astype(np.float64, copy=False)
+
+    @cached_property
+    def shared(self) -> Array | None:
+        return shared_variance(self.X)
+
+
+def _view(name: str, X: Points, sample: _Sample, labels: tuple[Array, Array] | None) -> View | None:
+    """The view of that name; None where the table does not have it."""
     ones = np.ones(X.shape[1])
-    if basis == "raw":
-        return [Basis("raw", ones)]
-    sample = _sample(X, seed)
-    if basis == "pca":
-        return [_pca("pca", sample, ones)]
-    bases = _of_many_columns(sample) if is_sparse(X) and X.shape[1] > MOST_SPARSE_COLUMNS else _of_columns(sample)
-    linear = linear_basis(X, *labels) if labels is not None and len(labels[0]) <= MOST_LABELS else None
-    return bases if linear is None or X.shape[1] == 1 else [*bases, linear]
+    if name == "linear":
+        return linear_view(X, *labels) if labels is not None and len(labels[0]) <= MAX_LABELS_OF_LINEAR else None
+    if name in ("components", "unit components"):
+        components = _components(name, sample.X, ones)
+        return components and replace(components, unit=name == "unit components")
+    if name.startswith("shared"):
+        if sample.shared is None:
+            return None
+        return View(name, sample.shared) if name == "shared" else _components(name, sample.X, sample.shared)
+    return View(name, ones, unit=name == "unit")
 
 
-def tied_levels(X: Points, seed: int = 0) -> Array | None:
-    """For every column the first of those that are levels of the same category, itself if of none; None without any.
-
-    Levels lie side by side, have two values each, and in every row exactly one of them has its higher one. Of a large
-    table a sample of the rows is looked at.
-
-    >>> tied_levels(np.array([[0.5, 1, 0, 0], [0.1, 0, 0, 1], [0.7, 0, 1, 0]])).tolist()
-    [0, 1, 1, 1]
-    """
-    X = _sample(X, seed)
-    n, d = X.shape
-    highs = np.zeros(d + 1, dtype=np.int64)  # rows that have the higher value, up to each column
-    shared = np.full(d, -1)  # up to each column, the last one that has such a row in common with one after it
-    seen_in = np.full(n, -1)
-    for column, high in enumerate(_highs(X)):
-        shared[column] = column if high is None else seen_in[high].max()
-        highs[column + 1] = 0 if high is None else len(high)
-        if high is not None:
-            seen_in[high] = column
-    highs, shared = highs.cumsum(), np.maximum.accumulate(shared)
-    last = np.searchsorted(highs, highs[:-1] + n) - 1
-    tied, first = np.arange(d), 0
-    while first < d:
-        end = int(last[first])
-        is_category = end < d and highs[end + 1] == highs[first] + n and shared[end] < first < end
-        tied[first : end + 1] = first if is_category else tied[first : end + 1]
-        first = end + 1 if is_category else first + 1
-    return tied if (tied != np.arange(d)).any() else None
-
-
-def _highs(X: Points) -> Iterator[Array | None]:
-    """For every column the rows with the higher of its two values; None if it has not just two."""
-    columns = X.tocsc() if is_sparse(X) else X
-    for part in range(0, X.shape[1], COLUMNS_AT_ONCE):
-        values = columns[:, part : part + COLUMNS_AT_ONCE]
-        values = values.toarray() if is_sparse(X) else values
-        high = values == values.max(axis=0)
-        two_values = (high != (values == values.min(axis=0))).all(axis=0)
-        yield from (np.flatnonzero(rows) if two else None for rows, two in zip(high.T, two_values, strict=True))
-
-
-def _of_columns(sample: Points) -> list[Basis]:
-    ones = np.ones(sample.shape[1])
-    bases = [Basis("raw", ones)]
-    if sample.shape[1] > 1:
-        bases.append(_pca("pca", sample, ones))
-    shared = shared_variance(sample)
-    if shared is not None:
-        bases += [Basis("shared", shared), _pca("shared pca", sample, shared)]
-    return bases
-
-
-def _of_many_columns(sample: Points) -> list[Basis]:
-    pca = _pca("pca", sample, np.ones(sample.shape[1]))
-    return [pca, replace(pca, name="unit pca", unit=True)] if pca.axes is not None else [replace(pca, name="raw")]
-
-
-def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
+def linear_view(X: Points, labelled: Array, Y: Array) -> View | None:
     """Ridge regression of one-hot classes on the standardised features (`pglearn.ridge`).
 
     None where the labelled rows are all alike.
     """
     if is_sparse(X):
-        return _sparse_linear_basis(X, labelled, Y)
+        return _sparse_linear_view(X, labelled, Y)
     if not vary(X[labelled]).any():
         return None
     columns = standardising(X)
@@ -179,7 +189,7 @@ def linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
     rows = rows - middle
     own, dual = ridge(rows @ rows.T, Y)
     axes = dual.T @ rows
-    return Basis("linear", columns, axes, (labelled, own + axes @ middle))
+    return View("linear", columns, axes, (labelled, own + axes @ middle))
 
 
 def standardising(X: Array) -> Array:
@@ -188,7 +198,7 @@ def standardising(X: Array) -> Array:
     return np.where(vary(X), 1 / np.where(spread > 0, spread, 1), 0)
 
 
-def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
+def _sparse_linear_view(X: Points, labelled: Array, Y: Array) -> View | None:
     """The same on features as they are: standardised, the rarest words would count most."""
     ones = np.ones(X.shape[1])
     shift = column_medians(X[labelled])
@@ -200,7 +210,7 @@ def _sparse_linear_basis(X: Points, labelled: Array, Y: Array) -> Basis | None:
         return None
     own, dual = ridge(K, Y)
     axes = dual.T @ rows
-    return Basis("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
+    return View("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
 
 
 def shared_variance(X: Points) -> Array | None:
@@ -221,7 +231,7 @@ def shared_variance(X: Points) -> Array | None:
         return None
     shared = np.zeros(X.shape[1])
     variances, components = _principal(standardised)
-    beyond = variances > BEYOND_NOISE * (1 + np.sqrt(d / n)) ** 2
+    beyond = variances > NOISE_MARGIN * (1 + np.sqrt(d / n)) ** 2
     if not beyond.any():
         return None
     shared[varied] = variances[beyond] @ components[beyond] ** 2
@@ -244,13 +254,13 @@ def vary(X: Array) -> Array:
     return np.asarray(np.ptp(X, axis=0) > 1e-9 * np.abs(X).max(axis=0))
 
 
-def _pca(name: str, sample: Points, columns: Array) -> Basis:
+def _components(name: str, sample: Points, columns: Array) -> View | None:
     """Half-whitened principal components; of a sparse sample, axes about the columns in which it has something."""
     used, sample = _columns_in_use(sample, columns) if is_sparse(sample) else (None, sample * columns)
     variances, components = _principal(sample) if sample.shape[1] else (np.empty(0), np.empty((0, 0)))
     if not len(components):
-        return Basis(name, columns)
-    return Basis(name, columns, _half_whitened(variances, components), used=used)
+        return None
+    return View(name, columns, _half_whitened(variances, components), used=used)
 
 
 def _columns_in_use(X: Points, columns: Array) -> tuple[Array, Points]:
@@ -279,7 +289,7 @@ def _principal(X: Points) -> tuple[Array, Array]:
     else:
         middle, X = np.zeros(d), X - X.mean(axis=0)
         product = X @ X.T if wide else X.T @ X
-    least = max(0, len(product) - MOST_COMPONENTS)
+    least = max(0, len(product) - MAX_COMPONENTS)
     values, vectors = eigh(product, subset_by_index=(least, len(product) - 1))
     there = values > 1e-12 * max(values.max(), np.finfo(float).tiny)
     values, vectors = values[there][::-1], vectors[:, there][:, ::-1]
@@ -301,11 +311,3 @@ def _centred_squares(X: Points) -> tuple[Array, Array]:
     """(X − m)ᵀ(X − m) and m."""
     middle = X.mean(axis=0)
     return (X.T @ X).toarray() - X.shape[0] * np.outer(middle, middle), middle
-
-
-def _sample(X: Points, seed: int) -> Points:
-    """Rows to learn from, so few that one side of the sample is short."""
-    most = ROWS_TO_LEARN_FROM if X.shape[1] <= SHORT_SIDE else SHORT_SIDE
-    if X.shape[0] > most:
-        X = X[np.sort(np.random.default_rng(seed).choice(X.shape[0], most, replace=False))]
-    return X.astype(np.float64, copy=False)
