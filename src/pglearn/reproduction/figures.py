@@ -114,13 +114,13 @@ def mean_shares(weights: Sequence[Array]) -> Array:
 def draw_search(picture: SearchPicture) -> Any:
     """Figure 1."""
     figure, ((axes,),) = _panels(1, 1, size=5.5)
-    colours = axes.contourf(*picture.axes, picture.loss, levels=24, cmap="Blues")
+    colours = axes.contourf(*picture.axes, picture.loss, levels=12, cmap="Blues")
     colours.set_rasterized(True)
     figure.colorbar(colours, ax=axes, label="validation loss").solids.set_rasterized(True)
-    for path, survived in zip(picture.paths, picture.survived, strict=True):
-        colour = TEST if survived else "dimgray"
-        axes.plot(*path.T, color=colour, linewidth=1.2 if survived else 0.7)
-        axes.plot(*path[0], marker="*", color=colour, markersize=9 if survived else 6)
+    for survived, colour, width in ((False, "dimgray", 0.7), (True, TEST, 1.2)):
+        paths = [path for path, alive in zip(picture.paths, picture.survived, strict=True) if alive == survived]
+        axes.plot(*_one_line(paths).T, color=colour, linewidth=width)
+        axes.plot(*np.array([path[0] for path in paths]).T, "*", color=colour, markersize=7)
     axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂ (lower edge: 0)")
     axes.set_title("Candidates from their draws (★); red: alive at the end")
     return figure
@@ -132,15 +132,17 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
     for axes, (name, trace) in zip(panels.flat, traces.items(), strict=False):
         axes.set_xscale("log", base=2)
         for column, colour in (("validation", VALIDATION), ("test", TEST)):
-            # One line with gaps is a tenth of the file that a line for each candidate makes.
-            lines = [line for _, line in trace.rows.groupby("candidate")[["until", column]]]
-            gap = pd.DataFrame({"until": [np.nan], column: [np.nan]})
-            thin = pd.concat([part for line in lines for part in (line, gap)])
-            axes.plot(thin["until"], thin[column], color=colour, linewidth=0.5, alpha=0.5)
+            thin = [candidate.to_numpy() for _, candidate in trace.rows.groupby("candidate")[["until", column]]]
+            axes.plot(*_one_line(thin).T, color=colour, linewidth=0.5, alpha=0.5)
             axes.plot(trace.best["until"], trace.best[column], color=colour, linewidth=2.5, label=column)
         axes.set(title=SHOWN.get(name, name), xlabel="units", ylabel="accuracy")
     _finish(figure, panels, title)
     return figure
+
+
+def _one_line(lines: Sequence[Array]) -> Array:
+    """Many lines as one with gaps: a tenth of the file that as many would make."""
+    return np.concatenate([part for line in lines for part in (line, np.full((1, 2), np.nan))])
 
 
 def draw_errors(curves: pd.DataFrame, title: str, xlabel: str, log_x: bool = False) -> Any:
@@ -187,14 +189,14 @@ def draw_weights(weights: Mapping[str, Array]) -> Any:
 
 
 def save(figure: Any, path: Path) -> None:
-    """As SVG, the same on every run, without matplotlib's comments and blanks."""
+    """As SVG, the same on every run, without comments, blanks and digits that nobody sees."""
     import matplotlib
 
     drawn = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+    with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none", "font.sans-serif": "DejaVu Sans"}):
         figure.savefig(drawn, format="svg", metadata={"Date": None}, bbox_inches="tight")
     with whole_file(path) as file:
-        file.write(re.sub(rb"\s*<!--.*?-->|(?<=\n) +", b"", drawn.getvalue()))
+        file.write(re.sub(rb"\s*<!--.*?-->|(?<=\n) +|(?<=\.\d\d)\d+", b"", drawn.getvalue()))
 
 
 def _finish(figure: Any, panels: Any, title: str) -> None:
