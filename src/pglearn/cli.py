@@ -107,9 +107,7 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
-    group.add_argument(
-        "--views", nargs="+", metavar="NAME", help="auto (default), or names: given components …"
-    )
+    group.add_argument("--views", nargs="+", metavar="NAME", help="auto (default), or names: given components …")
     group.add_argument(
         "--class-prior",
         metavar="SHARES",

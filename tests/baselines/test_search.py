@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from pglearn.baselines import Clock, Trial, search
+from pglearn.baselines import Clock, Rand, Trial, search
 from pglearn.baselines.search import log_uniform
+from pglearn.problem import Problem
+from pglearn.search.candidate import Draws, Space
+from tests.problems import partly_labelled, points
 
 
 @dataclass
@@ -104,3 +108,15 @@ def test_scales_are_as_likely_in_any_octave():
     rng = np.random.default_rng(0)
     drawn = np.array([log_uniform(rng, 1.0, 16.0) for _ in range(2000)])
     np.testing.assert_allclose(np.histogram(np.log2(drawn), 4, (0, 4))[0] / 2000, 0.25, atol=0.04)
+
+
+def test_rand_judges_the_draws_that_pglearn_starts_from_or_weights_from_the_same_interval():
+    problem = Problem.of(points(20), partly_labelled(20, 9))
+    draws = Draws((Space(4, 2.0),), (3, 8), (0.5, 4.0), seed=1)
+    for draw in ("bandwidths", "weights"):
+        for number, trial in enumerate(islice(Rand(0.9, draws, draw).trials(problem, Clock(9)), 9)):
+            expected = draws.candidate(number)
+            assert trial.k == expected.k
+            uniform = trial.a**-0.5 if draw == "bandwidths" else trial.a
+            np.testing.assert_allclose(uniform, expected.a**-0.5)
+            assert ((uniform >= 1) & (uniform <= 8)).all()

@@ -63,7 +63,7 @@ def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed
     The search tells how many steps each candidate took; its way is then gone again from its draw.
     """
     X, y = made_up_table(points, seed)
-    ranges = {"k_range": (NEIGHBOURS, NEIGHBOURS), "bandwidth_range": BANDWIDTHS}
+    ranges: dict[str, Any] = {"k_range": (NEIGHBOURS, NEIGHBOURS), "bandwidth_range": BANDWIDTHS}
     model = PGLearnClassifier.paper(validation="loo", random_state=seed, **ranges, **budget.parameters).fit(X, y)
     draws = Draws((Space(2, mean_distance(X, seed)),), **ranges, seed=parameters.seed(seed))
     results = model.search_results_
@@ -162,7 +162,7 @@ def draw_errors(curves: pd.DataFrame, title: str, xlabel: str, log_x: bool = Fal
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.minorticks_off()
-        axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
+        axes.set(title=SHOWN.get(str(name), name), xlabel=xlabel, ylabel="test error")
     _finish(figure, panels, title)
     return figure
 

@@ -133,8 +133,8 @@ def for_terminal(experiment: Experiment, table: pd.DataFrame) -> Table:
     shown.pad_edge, shown.collapse_padding, shown.caption_justify = False, True, "left"
     for column, name in enumerate(head):
         shown.add_column(name, justify="left" if column < 2 else "right", no_wrap=True)
-    for line, after in zip(lines, [*lines[1:], [""]], strict=True):
-        shown.add_row(*line, end_section=line[0] != after[0])
+    for at, line in enumerate(lines, start=1):
+        shown.add_row(*line, end_section=at == len(lines) or line[0] != lines[at][0])
     return shown
 
 

@@ -75,8 +75,9 @@ class Trace:
         return self.rows.loc[self.rows.groupby("until")["loss"].idxmin()]
 
     def save(self, path: Path) -> None:
+        columns: dict[str, Any] = {str(name): column.to_numpy() for name, column in self.rows.items()}
         with whole_file(path) as file:
-            np.savez(file, weights=self.weights, **{name: column.to_numpy() for name, column in self.rows.items()})
+            np.savez(file, weights=self.weights, **columns)
 
     @classmethod
     def load(cls, path: Path) -> Trace:
