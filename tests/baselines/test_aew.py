@@ -109,17 +109,16 @@ def test_new_rows_are_weighted_with_local_scales():
 
 
 @needs_linux
-@pytest.mark.parametrize(("n", "d"), [(320, 2048), (1000, 1600)])
-def test_memory_is_bounded(n, d):
+def test_memory_is_bounded():
     """Peak resident size of a process that fits noisy-Yale-shaped data, less what it had before. One n × n × d array
-    would be 1.7 GB or 12.8 GB."""
+    would be 1.7 GB."""
     code = f"""{MEASURING}
 import numpy as np
 from pglearn import AEWClassifier
 rng = np.random.default_rng(0)
-y = np.arange({n}) % 5
-X = rng.random(({n}, {d})) + 0.2 * rng.random((5, {d}))[y]
-shown = np.where(np.arange({n}) < {n} // 10, y, -1)
+y = np.arange(320) % 5
+X = rng.random((320, 2048)) + 0.2 * rng.random((5, 2048))[y]
+shown = np.where(np.arange(320) < 32, y, -1)
 before = size_from_here()
 model = AEWClassifier(budget=2, k_range=(20, 20)).fit(X, shown)
 print((peak() - before) / 2**20, (model.transduction_ == y).mean())

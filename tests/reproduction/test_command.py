@@ -106,18 +106,13 @@ def test_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
 
 
 def test_table_4_gives_each_competitor_all_units(reproduce, out):
-    assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal") == 0
+    assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal", "--percents", "50") == 0
     rows = pd.read_csv(out / "rows.csv")
     assert set(rows["noise"]) == {"normal"}
-    assert set(rows["percent"]) == {20}
+    assert set(rows["percent"]) == {50}
+    assert "50 % labels, normal noise" in (out / "table4.md").read_text(encoding="utf-8")
     assert (rows["budget"] * rows["candidates"]).eq(4).all()
     assert set(pd.read_csv(out / "table4.csv")["noise"]) == {"normal"}
-
-
-def test_table_4_with_another_share_of_labels(reproduce, out):
-    assert reproduce("table4", "--methods", "Grid", "--percents", "50") == 0
-    assert set(pd.read_csv(out / "rows.csv")["percent"]) == {50}
-    assert "50 % labels, uniform noise" in (out / "table4.md").read_text(encoding="utf-8")
 
 
 def test_units_of_seconds(reproduce, out, capsys):
