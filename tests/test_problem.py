@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pglearn.errors import InputError
-from pglearn.problem import KFOLDS, VALIDATIONS, Problem, class_codes
+from pglearn.problem import KFOLDS, Problem, class_codes
 
 NAN = float("nan")
 OBJECT = {"dtype": object}
@@ -25,9 +25,9 @@ def problem_of(y, validation="loo", seed=0):
     return Problem.of(np.zeros((len(y), 2)), y, validation=validation, seed=seed)
 
 
-def sentence(text):
-    """The text, whole, as a pattern."""
-    return f"^{re.escape(text)}$"
+def refused(text):
+    """With this whole sentence."""
+    return pytest.raises(InputError, match=f"^{re.escape(text)}$")
 
 
 # Labels
@@ -39,21 +39,15 @@ def sentence(text):
         pytest.param([3, -1, 7, 3], [0, -1, 1, 0], [3, 7], id="integers"),
         pytest.param(np.array([200, 3], dtype=np.uint8), [1, 0], [3, 200], id="unsigned"),
         pytest.param(np.array([-2, -1, 5]), [0, -1, 1], [-2, 5], id="only -1 of the negatives is unlabelled"),
-        pytest.param([3.0, NAN, -1.0, 7.0], [0, -1, -1, 1], [3.0, 7.0], id="floats"),
-        pytest.param(["b", None, "a"], [1, -1, 0], ["a", "b"], id="strings"),
+        pytest.param(np.array([3.0, NAN, -1.0, 7.0]), [0, -1, -1, 1], [3.0, 7.0], id="floats"),
         pytest.param(["b", "-1", "nan"], [1, 0, 2], ["-1", "b", "nan"], id="strings that look missing are classes"),
-        pytest.param([True, False, True], [1, 0, 1], [False, True], id="booleans"),
         pytest.param([True, None, False], [1, -1, 0], [False, True], id="booleans with None"),
-        pytest.param([7, None, 3], [1, -1, 0], [3, 7], id="integers with None"),
-        pytest.param(np.array(["b", NAN, -1, None, "a"], **OBJECT), [1, -1, -1, -1, 0], ["a", "b"], id="object array"),
+        pytest.param([2**63 + 1, 2**63, None], [1, 0, -1], [2**63, 2**63 + 1], id="whole numbers of 64 bits"),
         pytest.param(np.array([7.0, 3, NAN, None], **OBJECT), [1, 0, -1, -1], [3, 7], id="object array of numbers"),
-        pytest.param(["b", NAN, "a"], [1, -1, 0], ["a", "b"], id="list of strings with NaN"),
-        pytest.param(["b", -1, "a"], [1, -1, 0], ["a", "b"], id="list of strings with -1"),
+        pytest.param(["b", NAN, -1, None, pd.NA, pd.NaT, "a"], [1, *[-1] * 5, 0], ["a", "b"], id="every kind of gap"),
         pytest.param(pd.Series([7, None, 3], dtype="Int64"), [1, -1, 0], [3, 7], id="pandas Int64"),
         pytest.param(pd.Series([True, None], dtype="boolean"), [0, -1], [True], id="pandas boolean"),
         pytest.param(pd.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="pandas strings"),
-        pytest.param(pd.Series(["b", pd.NA, "a"], **OBJECT), [1, -1, 0], ["a", "b"], id="pandas NA in objects"),
-        pytest.param(pd.Series(["b", pd.NaT, "a"], **OBJECT), [1, -1, 0], ["a", "b"], id="pandas NaT in objects"),
         pytest.param(pd.Series(["b", None, "a"], dtype="category"), [1, -1, 0], ["a", "b"], id="pandas category"),
         pytest.param(pl.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="polars strings"),
         pytest.param(pl.Series([7, None, 3]), [1, -1, 0], [3, 7], id="polars integers"),
@@ -63,40 +57,32 @@ def test_labels_become_codes_in_the_order_of_the_sorted_classes(y, codes, classe
     found_codes, found_classes = class_codes(y)
     assert found_codes.tolist() == codes
     assert found_classes.tolist() == classes
-
-
-def test_booleans_stay_booleans():
-    _, classes = class_codes([True, None, False])
-    assert classes.dtype == bool
+    assert [type(name) is bool for name in found_classes.tolist()] == [type(name) is bool for name in classes]
 
 
 @pytest.mark.parametrize(
-    "y",
-    [np.array(["a", 1, None], **OBJECT), pytest.param(["a", 1, None], id="list"), pytest.param(["a", 1], id="pair")],
+    ("y", "kinds"),
+    [
+        (np.array(["a", 1, None], **OBJECT), "numbers and strings"),
+        (["a", 1], "numbers and strings"),
+        ([True, 2], "booleans and numbers"),
+    ],
 )
-def test_strings_and_numbers_do_not_mix(y):
-    with pytest.raises(InputError, match=r"^y mixes numbers and strings: make all labels of one kind, for example \["):
+def test_kinds_do_not_mix(y, kinds):
+    with pytest.raises(InputError, match=rf"^y mixes {kinds}: make all labels of one kind, for example \["):
         class_codes(y)
 
 
-def test_booleans_and_numbers_do_not_mix():
-    with pytest.raises(InputError, match=r"^y mixes booleans and numbers: "):
-        class_codes(np.array([True, 2], **OBJECT))
-
-
-@pytest.mark.parametrize("y", [[0.5, 1.0, -1], [0.5, None, 1], pd.Series([0.5, None], dtype="Float64")])
+@pytest.mark.parametrize("y", [np.array([0.5, 1.0, -1]), [0.5, None, 1], pd.Series([0.5, None], dtype="Float64")])
 def test_fractions_are_no_classes(y):
-    with pytest.raises(
-        InputError,
-        match=sentence(
-            "Unknown label type: continuous. y holds numbers with fractions, but pglearn predicts classes: "
-            "bin the target or use strings."
-        ),
+    with refused(
+        "Unknown label type: continuous. y holds numbers with fractions, but pglearn predicts classes: "
+        "bin the target or use strings."
     ):
         class_codes(y)
 
 
-@pytest.mark.parametrize("y", [[np.inf, 1.0], [-np.inf, None, 1]])
+@pytest.mark.parametrize("y", [np.array([np.inf, 1.0]), [-np.inf, None, 1]])
 def test_infinity_is_no_class(y):
     with pytest.raises(InputError, match=r"^y has infinite labels: use -1 or NaN for unlabelled rows"):
         class_codes(y)
@@ -104,41 +90,28 @@ def test_infinity_is_no_class(y):
 
 @pytest.mark.parametrize("y", [np.array([1j, 2j]), np.array(["2020-01-01"], dtype="datetime64[D]")])
 def test_other_types_are_no_labels(y):
-    with pytest.raises(InputError, match=sentence(f"y has type {y.dtype}, which is no label: use numbers or strings.")):
+    with refused(f"y has type {y.dtype}, which is no label: use numbers or strings."):
         class_codes(y)
-
-
-def objects(*values):
-    y = np.empty(len(values), dtype=object)
-    y[:] = values
-    return y
 
 
 @pytest.mark.parametrize(
     ("y", "found"),
     [
         ([date(2024, 5, 1), None, date(2024, 6, 1)], "date objects (the first is datetime.date(2024, 5, 1))"),
-        (objects((1, 2), (3, 4)), "tuple objects (the first is (1, 2))"),
-        (objects((1, 2), (3,)), "tuple objects (the first is (1, 2))"),
+        (pd.Series([(1, 2), (3,)]).array, "tuple objects (the first is (1, 2))"),
         ([Decimal(1), Decimal(2)], "Decimal objects (the first is Decimal('1'))"),
         (pd.cut(pd.Series([1, 2, 3]), [0, 1, 3]), "Interval objects (the first is Interval(0, 1, closed='right'))"),
     ],
 )
 def test_objects_that_no_model_can_hold_are_no_labels(y, found):
-    with pytest.raises(InputError, match=sentence(f"y holds {found}, which are no labels: use strings or numbers.")):
+    with refused(f"y holds {found}, which are no labels: use strings or numbers."):
         class_codes(y)
 
 
 @pytest.mark.parametrize("y", [[2**63 + 1, 2**63 + 2, -5], [2**64 + 1, 3, None]])
 def test_whole_numbers_that_would_be_rounded_are_refused(y):
-    with pytest.raises(
-        InputError, match=sentence(f"y holds whole numbers beyond 64 bits (such as {max(y[:2])}): use strings.")
-    ):
+    with refused(f"y holds whole numbers beyond 64 bits (such as {max(y[:2])}): use strings."):
         class_codes(y)
-
-
-def test_large_whole_numbers_that_64_bits_hold_are_classes():
-    assert class_codes([2**63 + 1, 2**63, None])[1].tolist() == [2**63, 2**63 + 1]
 
 
 @pytest.mark.parametrize("y", [["a", "b", -1], ["a", "b", NAN], ["a", ""], [b"a", b"b", -1]])
@@ -149,9 +122,7 @@ def test_what_numpy_makes_of_gaps_among_strings_is_no_class(y):
 
 
 def test_labels_are_one_column():
-    with pytest.raises(
-        InputError, match=r"^y must be one column of labels, but has shape \(2, 1\): pass a 1-d array\.$"
-    ):
+    with refused("y must be one column of labels, but has shape (2, 1): pass a 1-d array."):
         class_codes([[0], [1]])
 
 
@@ -167,46 +138,34 @@ def test_problem_keeps_only_what_is_labelled():
     np.testing.assert_allclose(problem.prior, [0.4, 0.6])
 
 
-def test_minus_one_and_nan_make_the_same_problem():
-    shown, other = problem_of([0, 1, 0, 1, -1]), problem_of([0, 1, 0, 1, NAN])
-    for field in ("labelled", "codes", "fold", "scored"):
-        np.testing.assert_array_equal(getattr(shown, field), getattr(other, field))
-
-
-@pytest.mark.parametrize("validation", VALIDATIONS)
-def test_no_labelled_row_is_an_error(validation):
-    text = (
+@pytest.mark.parametrize("y", [[-1, -1], [None, None], [NAN, NAN]])
+def test_no_labelled_row_is_an_error(y):
+    with refused(
         "No row is labelled: give at least two rows of each class a label and leave the others unlabelled "
         "(blank in a table, -1 or None in Python)."
-    )
-    for y in ([-1, -1], [None, None], [NAN, NAN]):
-        with pytest.raises(InputError, match=sentence(text)):
-            problem_of(y, validation)
+    ):
+        problem_of(y)
 
 
-@pytest.mark.parametrize("validation", VALIDATIONS)
-def test_one_class_is_an_error(validation):
-    text = (
+def test_one_class_is_an_error():
+    with refused(
         "Only one class is labelled (cat): there is nothing to tell apart. Label rows of at least two classes, and if "
         "-1 is one of yours, give it another name, for -1 means unlabelled."
-    )
-    with pytest.raises(InputError, match=sentence(text)):
-        problem_of(["cat", None, "cat"], validation)
+    ):
+        problem_of(["cat", None, "cat"])
 
 
 @pytest.mark.parametrize("n_labels", [2, 5])
 def test_y_of_another_length_is_an_error(n_labels):
-    text = f"X has 4 rows but y has {n_labels} entries: give one label per row, -1 where unknown."
-    with pytest.raises(InputError, match=sentence(text)):
+    with refused(f"X has 4 rows but y has {n_labels} entries: give one label per row, -1 where unknown."):
         Problem.of(np.zeros((4, 1)), [0, 1, 0, 1, 0][:n_labels])
 
 
 def test_single_label_is_explained_under_holdout():
-    text = (
+    with refused(
         "Class b has a single labelled row, and validation='holdout' hides half of the labels of every class: "
         "label one more row of it, or use validation='loo'."
-    )
-    with pytest.raises(InputError, match=sentence(text)):
+    ):
         problem_of(["a", "a", "b", None], "holdout")
 
 
@@ -216,22 +175,16 @@ def test_single_label_is_shown_but_not_scored(validation):
     assert problem.labelled.tolist() == [0, 1, 2]
     assert problem.scored.tolist() == [True, False, True]
     assert (problem.fold[problem.scored] != problem.fold[1]).all()
-
-
-@pytest.mark.parametrize("validation", ["loo", "kfold"])
-def test_single_labels_everywhere_are_an_error(validation):
-    text = (
+    with refused(
         "Every class has a single labelled row, so no label can be checked against another of its class: "
         "label at least one more row of some class."
-    )
-    with pytest.raises(InputError, match=sentence(text)):
+    ):
         problem_of(["a", "b", "c", None], validation)
 
 
-@pytest.mark.parametrize("validation", ["LOO", "", None, 5, ["loo"]])
+@pytest.mark.parametrize("validation", ["LOO", None, ["loo"]])
 def test_unknown_validation_lists_what_there_is(validation):
-    text = f"validation={validation!r} is not known: choose one of 'loo', 'kfold', 'holdout'."
-    with pytest.raises(InputError, match=sentence(text)):
+    with refused(f"validation={validation!r} is not known: choose one of 'loo', 'kfold', 'holdout'."):
         problem_of([0, 1, 0, 1], validation)
 
 
@@ -240,8 +193,10 @@ def test_unknown_validation_lists_what_there_is(validation):
 labels = st.lists(st.integers(0, 3), min_size=4, max_size=40).filter(
     lambda y: len(set(y)) > 1 and min(np.bincount(y)[np.unique(y)]) > 1
 )
+some = settings(max_examples=25)
 
 
+@some
 @given(labels)
 def test_loo_makes_every_label_its_own_scored_fold(y):
     problem = problem_of(y, "loo")
@@ -271,6 +226,7 @@ def test_only_holdout_keeps_labels_from_a_method_that_hides_none(validation, sho
     assert len(first.shown) == shown
 
 
+@some
 @given(labels, st.integers(0, 10))
 def test_holdout_hides_half_of_every_class(y, seed):
     problem = problem_of(y, "holdout", seed)
@@ -281,13 +237,7 @@ def test_holdout_hides_half_of_every_class(y, seed):
         assert abs(hidden.sum() - (~hidden).sum()) <= 1
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_holdout_shows_one_of_two_labels_and_hides_the_other(seed):
-    problem = problem_of([0, 0, 1, 1, 1, 2, 2], "holdout", seed)
-    for code in (0, 2):
-        assert sorted(problem.scored[problem.codes == code]) == [False, True]
-
-
+@some
 @given(labels, st.integers(0, 10))
 def test_kfold_scores_everything_with_folds_of_equal_size_that_never_hold_a_whole_class(y, seed):
     problem = problem_of(y, "kfold", seed)
@@ -302,21 +252,16 @@ def test_kfold_scores_everything_with_folds_of_equal_size_that_never_hold_a_whol
 
 @pytest.mark.parametrize("validation", ["holdout", "kfold"])
 def test_folds_depend_on_the_seed_alone(validation):
-    y = [0, 1, 2] * 10
-    folds = [problem_of(y, validation, seed).fold.tolist() for seed in (0, 0, 1)]
+    folds = [problem_of([0, 1, 2] * 10, validation, seed).fold.tolist() for seed in (0, 0, 1)]
     assert folds[0] == folds[1] != folds[2]
 
 
 # The same points in other coordinates
 
 
-def test_a_problem_without_other_coordinates_is_its_only_view():
-    problem = Problem.of(np.eye(4), [0, 0, 1, 1])
-    assert problem.views == (problem,)
-
-
 def test_views_differ_in_their_points_alone():
     plain = Problem.of(np.eye(4), [0, 0, 1, 1], validation="kfold")
+    assert plain.views == (plain,)
     other = np.arange(8.0).reshape(4, 2)
     problem = replace(plain, others=(other,))
     first, second = problem.views

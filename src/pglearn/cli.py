@@ -107,7 +107,12 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
-    group.add_argument("--views", nargs="+", metavar="NAME", help="auto (default), or names: given components …")
+    group.add_argument(
+        "--views",
+        nargs="+",
+        metavar="NAME",
+        help="auto (default), or some of given, components, shared, 'shared components', linear and unit",
+    )
     group.add_argument(
         "--class-prior",
         metavar="SHARES",
@@ -282,6 +287,8 @@ def _fit_and_report(
     from pglearn.summary import FILES, print_summary
 
     given = dict(command.options)
+    if given.get("views") == ["auto"]:
+        del given["views"]
     if "class_prior" in given:
         given["class_prior"] = _class_shares(given["class_prior"])
     if given.get("engine") != "torch":

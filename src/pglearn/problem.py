@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,7 +48,7 @@ class Problem:
     fold: Array
     scored: Array
     others: tuple[Points, ...] = ()
-    """The same points in other coordinates (`pglearn.basis`)."""
+    """The same points in other coordinates (`pglearn.views`)."""
     held_out: bool = False
     """Whether the scored labels are kept from a method that hides none by itself (`shown`)."""
 
@@ -71,7 +72,7 @@ class Problem:
         return cls(X, classes, labelled, codes, fold, scored, held_out=validation == "holdout")
 
     def among(self, rows: Array) -> Problem:
-        """The problem with these rows alone, in order, and the labels that they have; in the first basis."""
+        """The problem with these rows alone, in order, and the labels that they have; in the first view."""
         kept = np.isin(self.labelled, rows)
         return replace(
             self,
@@ -83,28 +84,13 @@ class Problem:
             others=(),
         )
 
-    def without(self, positions: Array) -> Problem:
-        """The problem without some of its labels (positions among them), whose points stay as unlabelled ones.
-
-        A class that is left with a single label is not scored.
-        """
-        kept = np.setdiff1d(np.arange(len(self.codes)), positions)
-        codes = self.codes[kept]
-        return replace(
-            self,
-            labelled=self.labelled[kept],
-            codes=codes,
-            fold=self.fold[kept],
-            scored=self.scored[kept] & (np.bincount(codes, minlength=self.n_classes)[codes] > 1),
-        )
-
     @cached_property
     def centre(self) -> Array:
         return column_medians(self.X)
 
     @cached_property
     def views(self) -> tuple[Problem, ...]:
-        """The problem in each of its bases, the first with `X` itself."""
+        """The problem in each of its views, the first with `X` itself."""
         if not self.others:
             return (self,)
         return tuple(replace(self, X=X, others=()) for X in (self.X, *self.others))
@@ -159,19 +145,15 @@ def class_codes(y: Any) -> tuple[Array, Array]:
     >>> codes.tolist(), classes.tolist()
     ([1, -1, 0], ['a', 'b'])
     """
-    y = label_array(y)
+    has_numpy_type = isinstance(getattr(y, "dtype", None), np.dtype)
+    # NumPy alone would make strings of ["a", nan] and floats of [1, NA].
+    y = np.asarray(y) if has_numpy_type else np.asarray(y, dtype=object)
     if y.ndim != 1:
         raise InputError(f"y must be one column of labels, but has shape {y.shape}: pass a 1-d array.")
     missing = _missing(y)
     known = y[~missing]
     if y.dtype == object:
-        kinds = {_kind(value) for value in known}
-        if len(kinds) > 1:
-            raise InputError(
-                f"y mixes {' and '.join(sorted(kinds))}: make all labels of one kind, for example "
-                "[None if missing else str(label) for label in y]."
-            )
-        known = _plain_labels(known, *kinds)
+        known = _of_one_kind(known)
     if known.dtype.kind == "f":
         if not np.isfinite(known).all():
             raise InputError("y has infinite labels: use -1 or NaN for unlabelled rows and a class for the others.")
@@ -184,6 +166,53 @@ def class_codes(y: Any) -> tuple[Array, Array]:
     codes = np.full(len(y), UNLABELLED, dtype=np.int64)
     codes[~missing] = inverse
     return codes, classes
+
+
+def _missing(y: Array) -> Array:
+    """Where there is no label."""
+    if y.dtype.kind in "iuf":
+        return np.asarray((y == UNLABELLED) | (y != y))
+    if y.dtype == object:
+        import pandas as pd
+
+        missing = [isinstance(value, Real) and value == UNLABELLED for value in y]
+        return np.asarray(pd.isna(y) | np.array(missing, dtype=bool))
+    if y.dtype.kind not in "bSU":
+        raise InputError(f"y has type {y.dtype}, which is no label: use numbers or strings.")
+    if y.dtype.kind != "b" and np.isin(y, np.array(["", "nan", "-1"], dtype=y.dtype.kind)).any():
+        raise InputError(
+            "y has the labels '', 'nan' or '-1', which is what NumPy makes of gaps and of -1 among strings: use "
+            "None for them, in a list or an array with dtype=object."
+        )
+    return np.zeros(len(y), dtype=bool)
+
+
+def _of_one_kind(known: Array) -> Array:
+    """Labels that came as Python objects as an array of their kind: the only one that a model can hold."""
+    kinds = sorted({_kind(value) for value in known})
+    if len(kinds) > 1:
+        raise InputError(
+            f"y mixes {' and '.join(kinds)}: make all labels of one kind, for example "
+            "[None if missing else str(label) for label in y]."
+        )
+    if not set(kinds) <= {"strings", "booleans", "numbers", "bytes objects"}:
+        first = known[0]
+        raise InputError(f"y holds {kinds[0]} (the first is {first!r}), which are no labels: use strings or numbers.")
+    labels = np.array(known.tolist())
+    whole = kinds == ["numbers"] and all(isinstance(value, (int, np.integer)) for value in known)
+    if labels.dtype == object or (whole and labels.dtype.kind not in "iu"):
+        raise InputError(f"y holds whole numbers beyond 64 bits (such as {max(known, key=abs)}): use strings.")
+    return labels
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "strings"
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if isinstance(value, (int, float, np.number)):
+        return "numbers"
+    return f"{type(value).__name__} objects"
 
 
 def column_medians(X: Points) -> Array:
@@ -201,62 +230,6 @@ def column_medians(X: Points) -> Array:
         return medians
     parts = np.array_split(X, -(-X.shape[1] // 64), axis=1)  # np.median copies what it is given
     return np.concatenate([np.median(part, axis=0) for part in parts])
-
-
-def label_array(y: Any) -> Array:
-    """`y` as an array that keeps what it holds: NumPy alone would make strings of ["a", nan] and floats of [1, NA]."""
-    dtype = getattr(y, "dtype", None)
-    if dtype is None:
-        return np.asarray(y, dtype=object)
-    if type(dtype).__module__.startswith("pandas"):
-        y = y.astype(object)
-    return np.asarray(y)
-
-
-def _missing(y: Array) -> Array:
-    if y.dtype.kind in "iu":
-        return np.asarray(y == UNLABELLED)
-    if y.dtype.kind == "f":
-        return np.asarray(np.isnan(y) | (y == UNLABELLED))
-    if y.dtype == object:
-        return np.array([_is_missing(value) for value in y], dtype=bool)
-    if y.dtype.kind in "bSU":
-        if y.dtype.kind != "b" and np.isin(y, np.array(["", "nan", "-1"], dtype=y.dtype.kind)).any():
-            raise InputError(
-                "y has the labels '', 'nan' or '-1', which is what NumPy makes of gaps and of -1 among strings: use "
-                "None for them, in a list or an array with dtype=object."
-            )
-        return np.zeros(len(y), dtype=bool)
-    raise InputError(f"y has type {y.dtype}, which is no label: use numbers or strings.")
-
-
-def _is_missing(value: object) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, (bool, np.bool_, str)):
-        return False
-    return isinstance(value, (int, float, np.number)) and bool(value != value or value == UNLABELLED)
-
-
-def _plain_labels(known: Array, kind: str = "numbers") -> Array:
-    """Labels of one kind, which came as Python objects, as an array of that kind: the only one a model can hold."""
-    if kind not in ("strings", "booleans", "numbers", "bytes objects"):
-        raise InputError(f"y holds {kind} (the first is {known[0]!r}), which are no labels: use strings or numbers.")
-    labels = np.array(known.tolist())
-    whole = kind == "numbers" and all(isinstance(value, (int, np.integer)) for value in known)
-    if labels.dtype == object or (whole and len(known) and labels.dtype.kind not in "iu"):
-        raise InputError(f"y holds whole numbers beyond 64 bits (such as {max(known, key=abs)}): use strings.")
-    return labels
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, str):
-        return "strings"
-    if isinstance(value, (bool, np.bool_)):
-        return "booleans"
-    if isinstance(value, (int, float, np.number)):
-        return "numbers"
-    return f"{type(value).__name__} objects"
 
 
 def _check_enough_labels(codes: Array, classes: Array) -> None:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from pglearn.search.events import Event, Listener
 
@@ -26,44 +21,45 @@ def silence() -> Iterator[tuple[Listener, ...]]:
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
     """A bar that fills as candidates use up their units, with the best loss so far."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.fields[engine]} {task.fields[round]}/{task.fields[rounds]}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("{task.fields[best]}"),
-    )
-    with Progress(*columns, console=console or Console(stderr=True)) as progress:
+    with _display(console) as progress:
         yield (Bar(progress),)
 
 
 @contextmanager
 def trials_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
     """A bar that fills as a baseline uses up its units, with the best validation accuracy so far."""
-    columns = (
+    with _display(console) as progress:
+        yield (TrialsBar(progress),)
+
+
+def _display(console: Console | None) -> Progress:
+    return Progress(
         SpinnerColumn(),
-        TextColumn("{task.fields[method]} · {task.fields[tried]} tried"),
+        TextColumn("{task.description}"),
         BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(elapsed_when_finished=True),
         TextColumn("{task.fields[best]}"),
+        console=console or Console(stderr=True),
     )
-    with Progress(*columns, console=console or Console(stderr=True)) as progress:
-        task = progress.add_task("search", method="", tried=0, best="", total=None)
-        highest = -1.0
 
-        def listen(event: Event) -> None:
-            nonlocal highest
-            match event["event"]:
-                case "search_started":
-                    progress.update(task, total=event["budget"], method=event["method"])
-                case "trial_ended":
-                    highest = max(highest, event["accuracy"])
-                    best = f"best validation accuracy {highest:.4f}"
-                    progress.update(task, completed=event["spent"], tried=event["candidate"] + 1, best=best)
 
-        yield (listen,)
+class TrialsBar:
+    """Draws the trials of a baseline on a rich progress display."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", best="", total=None)
+        self._highest = -1.0
+
+    def __call__(self, event: Event) -> None:
+        match event["event"]:
+            case "search_started":
+                self._progress.update(self._task, total=event["budget"], description=event["method"])
+            case "trial_ended":
+                self._highest = max(self._highest, event["accuracy"])
+                best = f"{event['candidate'] + 1} tried, best validation accuracy {self._highest:.4f}"
+                self._progress.update(self._task, completed=event["spent"], best=best)
 
 
 class Bar:
@@ -71,52 +67,50 @@ class Bar:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._task = progress.add_task("search", engine="· round", round=0, rounds="?", best="", total=None)
+        self._task = progress.add_task("", best="", total=None)
+        self._what, self._rounds = "", 0
         self._units: list[float] = []  # that a candidate uses in each round
-        self._loss = float("inf")
+        self._lowest = float("inf")
         self._answer = self._task
-        self._built = 0
+        self._built, self._members = 0, 0
 
     def __call__(self, event: Event) -> None:
         match event["event"]:
             case "search_started" | "search_resumed":
-                ends = event["milestones"]
-                self._units = [end - start for start, end in zip([0.0, *ends[:-1]], ends, strict=True)]
-                self._progress.update(
-                    self._task,
-                    total=event["candidates"] * event["budget"],
-                    completed=event.get("units", 0.0),
-                    rounds=event["rounds"],
-                    engine=_described(event),
-                )
+                self._what, self._rounds = _described(event), event["rounds"]
+                self._units = np.diff(event["milestones"], prepend=0.0).tolist()
+                total, done = event["candidates"] * event["budget"], event.get("units", 0.0)
+                self._progress.update(self._task, total=total, completed=done, description=self._in_round(0))
+            case "round_started":
+                self._progress.update(self._task, description=self._in_round(event["round"] + 1))
+            case "candidate_advanced":
+                self._lowest = min(self._lowest, event["loss"])
+                best = f"best loss {self._lowest:.4g}"
+                self._progress.update(self._task, advance=self._units[event["round"]], best=best)
+            case "worker_lost":
+                self._progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
             case "answer_started":
-                what, total, members = "labels of all rows · graph", event["total"], len(event["members"])
-                self._answer = self._progress.add_task(
-                    "answer", total=total, engine=what, round=0, rounds=members, best=""
-                )
+                self._members = len(event["members"])
+                self._answer = self._progress.add_task(self._of_graphs(), total=event["total"], best="")
             case "member_graph_built":
                 self._built += 1
-                recall = f"recall {event['recall']:.3f}"
-                self._progress.update(self._answer, advance=1, round=self._built, best=recall)
+                best = f"recall {event['recall']:.3f}"
+                self._progress.update(self._answer, advance=1, description=self._of_graphs(), best=best)
             case "member_solved":
                 self._progress.update(self._answer, advance=1)
             case "answer_ended":
                 self._progress.update(self._answer, completed=self._progress.tasks[self._answer].total)
-            case "round_started":
-                self._progress.update(self._task, round=event["round"] + 1)
-            case "worker_lost":
-                self._progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
-            case "candidate_advanced":
-                if event["loss"] < self._loss:
-                    self._loss = event["loss"]
-                    best = f"best loss {event['loss']:.4g}"
-                    self._progress.update(self._task, best=best)
-                self._progress.advance(self._task, self._units[event["round"]])
+
+    def _in_round(self, number: int) -> str:
+        return f"{self._what} · round {number}/{self._rounds}"
+
+    def _of_graphs(self) -> str:
+        return f"labels of all rows · graph {self._built}/{self._members}"
 
 
 def _described(event: Event) -> str:
     """What searches what, so that nobody takes a part of the rows for all of them."""
-    approximate = ", approximate neighbours" * (event.get("neighbors") == "approximate")
-    searched, points = event.get("searched", 0), event.get("points", 0)
-    part = f", {searched:,} of {points:,} rows" * (searched < points)
-    return f"{event['engine']}{approximate}{part} · round"
+    approximate = ", approximate neighbours" if event["neighbors"] == "approximate" else ""
+    searched, points = event["searched"], event["points"]
+    part = f", {searched:,} of {points:,} rows" if searched < points else ""
+    return f"{event['engine']}{approximate}{part}"

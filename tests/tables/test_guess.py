@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,10 +34,8 @@ def encoded(encoder, name, values):
     "column",
     [
         np.arange(20),
-        np.arange(1, N + 1),
         np.arange(1000.0, 1000.0 + N),
-        np.arange(N)[::-1],
-        pd.array(np.arange(N), dtype="Int64"),
+        pd.array(np.arange(1, N + 1), dtype="Int64"),
         np.arange(N, dtype=np.uint8)[::-1],
     ],
 )
@@ -73,31 +69,22 @@ def test_column_that_may_be_more_than_a_count_is_kept(column):
     assert not any("numbers the rows" in note for note in encoder.notes_)
 
 
-def test_two_counts_are_named_in_one_note():
-    assert fitted(a=np.arange(N), b=np.arange(N)).notes_ == ["Left out because they only number the rows: 'a', 'b'."]
+def test_nothing_but_counts():
+    words = r"No column can be used\. Left out because they only number the rows: 'a', 'b'\. Add"
+    with pytest.raises(InputError, match=words):
+        TableEncoder().fit(pd.DataFrame({"a": np.arange(N), "b": np.arange(N)}))
 
 
-def test_nothing_but_a_count():
-    with pytest.raises(
-        InputError, match=r"No column can be used\. Left out because it only numbers the rows: 'id'\. Add"
-    ):
-        TableEncoder().fit(pd.DataFrame({"id": np.arange(N)}))
-
-
-@pytest.mark.parametrize("index", [[0, 1, 2], [1, 2, 3], [2, 0, 1]])
-def test_index_that_pandas_wrote_is_left_out_of_any_table(tmp_path, index):
+@pytest.mark.parametrize(
+    ("index", "is_left_out"),
+    [([0, 1, 2], True), ([1, 2, 3], True), ([2, 0, 1], True), ([2, 3, 4], False), ([0, 1, 1], False)],
+)
+def test_index_that_pandas_wrote_is_left_out_of_any_table(tmp_path, index, is_left_out):
     path = tmp_path / "t.csv"
     pd.DataFrame({"x": [5.0, 7.0, 6.0]}, index=index).to_csv(path)
     encoder = TableEncoder(scale=False).fit(read_table(path))
-    assert encoder.columns_ == ["x"]
-    assert encoder.notes_ == ["Left out because it only numbers the rows: 'Unnamed: 0'."]
-
-
-@pytest.mark.parametrize("index", [[2, 3, 4], [0, 1, 1], [0, 5, 9]])
-def test_nameless_column_of_other_numbers_is_kept(tmp_path, index):
-    path = tmp_path / "t.csv"
-    pd.DataFrame({"x": [5.0, 7.0, 6.0]}, index=index).to_csv(path)
-    assert TableEncoder().fit(read_table(path)).columns_ == ["Unnamed: 0", "x"]
+    assert encoder.columns_ == (["x"] if is_left_out else ["Unnamed: 0", "x"])
+    assert encoder.notes_ == ["Left out because it only numbers the rows: 'Unnamed: 0'."] * is_left_out
 
 
 # Dates written as text
@@ -154,7 +141,7 @@ def with_stray(stray, rows=N):
     return [*stray, *(f"{i}.5" for i in range(rows - len(stray)))]
 
 
-@pytest.mark.parametrize("word", ["?", "1,5", "$1,000", "n.a.", "inf"])
+@pytest.mark.parametrize("word", ["?", "1,5", "inf"])
 def test_few_stray_words_among_numbers_count_as_missing(word):
     encoder = fitted(v=with_stray([word, f" {word}"]))
     assert encoder.feature_names_out_.tolist() == ["v", "x"]
@@ -168,23 +155,12 @@ def test_few_stray_words_among_numbers_count_as_missing(word):
     assert encoded(encoder, "v", [7.0]) == [7]
 
 
-def test_one_stray_word_is_spoken_of_in_the_singular():
-    assert "numbers: 1 value that is none counts as missing (first '?')." in fitted(v=with_stray("?")).notes_[1]
-
-
-def test_stray_word_that_fit_has_not_seen_is_refused():
+def test_stray_word_that_fit_has_not_seen_is_refused_and_the_others_are_stored():
     encoder = fitted(v=with_stray("?"))
+    assert "numbers: 1 value that is none counts as missing (first '?')." in encoder.notes_[1]
     with pytest.raises(InputError, match=r"'v' held a number in fit and now holds '-'\. Correct that value"):
         encoded(encoder, "v", ["1", "?", "-"])
-
-
-def test_stray_words_are_stored():
-    encoder = fitted(v=with_stray("?"))
-    file = io.BytesIO()
-    np.savez(file, **encoder.to_arrays())
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as stored:
-        again = TableEncoder.from_arrays(stored)
+    again = TableEncoder.from_arrays(encoder.to_arrays())
     assert encoded(again, "v", ["?", "3"]) == encoded(encoder, "v", ["?", "3"])
 
 
@@ -194,29 +170,23 @@ def test_numbers_and_words_of_one_object_column():
 
 
 def test_many_stray_words_leave_text_and_are_named():
-    column = with_stray(["12 m", "?", "?"])
-    encoder = fitted(v=column)
+    encoder = fitted(v=with_stray(["12 m", "?", "?"]))
     assert "v=?" in encoder.feature_names_out_
     assert encoder.notes_ == [
         "Column 'v' is taken as text, for of its values, most of them numbers, 3 are none (first '12 m'). "
         "Write these as numbers or leave them blank to have the column count as numbers."
     ]
-
-
-def test_numbers_left_out_as_free_text_are_named():
     notes = fitted(v=with_stray(["?"] * 10, rows=100)).notes_
     assert "10 are none (first '?')" in notes[0]
     assert notes[1].startswith("Column 'v' is left out: 91 different values")
 
 
-@pytest.mark.parametrize("column", [["1", "2", "3", "4", "x", "y"] * 9, ["1", "2", "3"] * 9, ["u", "v", "7"] * 9])
+@pytest.mark.parametrize("column", [["1", "2", "3", "4", "x", "y"] * 9, ["1", "2", "3"] * 9, ["1,5", "a,b"] * 9])
 def test_categories_with_numbers_among_them_are_not_spoken_of(column):
     assert fitted(v=column).notes_ == []
 
 
-@pytest.mark.parametrize(
-    "column", [["1,5", "2,25"], ["3", "1,5"], ["-0,5", "1,5"], ["1,000", "1,5"], ["1.000,50", "1,5"]]
-)
+@pytest.mark.parametrize("column", [["3", "1,5"], ["-0,5", "1,5"], ["1.000,50", "1,5"]])
 def test_decimal_commas(column):
     encoder = fitted(v=column)
     first = next(text for text in column if "," in text)
@@ -225,7 +195,3 @@ def test_decimal_commas(column):
         f"Column 'v' is taken as text, for its numbers are written with commas (first {first!r}). "
         "Write decimal points, and nothing between thousands, to have it count as numbers."
     ]
-
-
-def test_other_commas_are_not_spoken_of():
-    assert fitted(v=["1,5", "a,b"]).notes_ == []

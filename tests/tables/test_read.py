@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,25 +53,19 @@ def test_endings_and_gzip(csv, name):
     assert read_table(path).to_numpy().tolist() == [[1, 2]]
 
 
-def test_bom_blank_lines_and_line_ends(csv):
-    frame = read_table(csv("\ufeffa,b\r\n\r\n1,2\r\n   \r\n3,4\r\n\r\n"))
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
-
-
-def test_quoted_field_over_several_lines_is_one_row(csv):
-    assert len(read_table(csv('a,b\n"x\ny, z",1\nw,2\n'))) == 2
-
-
-def test_spaces_after_the_separator_are_dropped(csv):
-    frame = read_table(csv('a, b, y\n1, NA, "u, v"\n'), target="y")
-    assert frame.columns.tolist() == ["a", "b", "y"]
-    assert pd.isna(frame["b"][0])
-    assert frame["y"][0] == "u, v"
-
-
-def test_nameless_columns_get_a_name(csv):
-    assert read_table(csv(",a,\n0,5,6\n")).columns.tolist() == ["Unnamed: 0", "a", "Unnamed: 2"]
+@pytest.mark.parametrize(
+    ("text", "columns", "values"),
+    [
+        ("\ufeffa,b\r\n\r\n1,2\r\n   \r\n3,4\r\n\r\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ('a,b\n"x\ny, z",1\nw,2\n', ["a", "b"], [["x\ny, z", 1], ["w", 2]]),
+        ('a, b, y\n1, 2, "u, v"\n', ["a", "b", "y"], [[1, 2, "u, v"]]),
+        (",a,\n0,5,6\n", ["Unnamed: 0", "a", "Unnamed: 2"], [[0, 5, 6]]),
+    ],
+)
+def test_lines_quotes_spaces_and_nameless_columns(csv, text, columns, values):
+    frame = read_table(csv(text))
+    assert frame.columns.tolist() == columns
+    assert frame.to_numpy().tolist() == values
 
 
 def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
@@ -92,12 +88,11 @@ def test_padding_in_the_target_is_dropped(csv):
     [
         (["01", "02", ""], ["01", "02", None]),
         (["1", "01", "2"], ["1", "01", "2"]),
-        (["1", "2", ""], [1, 2, None]),
-        (["-2", "0", "10"], [-2, 0, 10]),
+        (["-2", "10", ""], [-2, 10, None]),
         (["1.0", "2.0", "NA"], [1, 2, None]),
         (["1e5", "2e5", "1e5 "], ["1e5", "2e5", "1e5"]),
         (["+1", "1", "2"], ["+1", "1", "2"]),
-        (["0.50", "1.00", ""], [0.5, 1.0, None]),
+        (["0.50", "1.50", ""], [0.5, 1.5, None]),
         (["True", "False", ""], [True, False, None]),
         (["TRUE", "FALSE", ""], ["TRUE", "FALSE", None]),
         (["9007199254740993", "9007199254740992", ""], [9007199254740993, 9007199254740992, None]),
@@ -119,93 +114,42 @@ def test_columns_that_are_text_stay_so(csv):
     assert read_table(path, as_text=["b"])["b"].isna().tolist() == [False, True]
 
 
-def test_path_may_be_text(csv):
-    assert len(read_table(str(csv("a\n1\n")))) == 1
-
-
 # CSV that is not
 
 
-def test_missing_file(tmp_path):
-    path = tmp_path / "no.csv"
-    with pytest.raises(InputError, match=says(path, "does not exist. Check the spelling")):
+@pytest.mark.parametrize(
+    ("name", "content", "parts"),
+    [
+        ("t.csv", b"", ["is empty. Give a table"]),
+        ("t.csv", "\ufeff".encode(), ["is empty. Give a table"]),
+        ("t.csv", b"   \n", ["is empty. Give a table"]),
+        ("t.csv", b"a,b\n\n", ["has column names but no rows"]),
+        ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", ["is ragged: line 4 has 2 fields, the header has 3", "Correct that line"]),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n1\n", ["line 3 has 3 fields, the header has 2"]),
+        ("t.csv", b"a,b\n1,2\n1\n", ["line 3 has 1 field, the header has 2"]),
+        ("t.csv", b'a,b\n"1\n2",2\n1,2,\n', ["line 4 has 3 fields, the header has 2"]),
+        ("t.xlsx", b"a\n1\n", ["not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz"]),
+        ("t.csv", b"a,b,a\n1,2,3\n", ["has two columns called 'a'. Rename"]),
+        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0", ["binary data", "UTF-8"]),
+        ("t.csv", "name,y\nRené,1\n".encode("latin-1"), ["is not UTF-8 text", "0xe9", "UTF-8 encoding"]),
+        ("t.csv.gz", b"a,b\n1,2\n", ["is not a complete gzip file"]),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], ["is not a complete gzip file"]),
+        ("t.csv", b'a,b\n1,"x\n2,y\n', ["Look for a quote that is not closed"]),
+        ("t.csv", b'a,b\n1,2\n1,"' + b"x" * 140_000, ["from line 3 on", "Look for a quote that is not closed"]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_text_that_is_no_table(csv, name, content, parts):
+    path = csv(content, name)
+    with pytest.raises(InputError, match=says(path, *parts)):
         read_table(path)
 
 
-def test_folder(tmp_path):
+def test_no_file(tmp_path):
+    with pytest.raises(InputError, match=says(tmp_path / "no.csv", "does not exist. Check the spelling")):
+        read_table(str(tmp_path / "no.csv"))
     with pytest.raises(InputError, match=says(tmp_path, "is a folder. Give the path of one file")):
         read_table(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "\ufeff", "   \n"])
-def test_empty_file(csv, text):
-    path = csv(text)
-    with pytest.raises(InputError, match=says(path, "is empty. Give a table")):
-        read_table(path)
-
-
-def test_unknown_ending(csv):
-    path = csv("a\n1\n", "t.xlsx")
-    with pytest.raises(InputError, match=says(path, "not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz")):
-        read_table(path)
-
-
-def test_header_only(csv):
-    path = csv("a,b\n\n")
-    with pytest.raises(InputError, match=says(path, "has column names but no rows")):
-        read_table(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a,b,c\n1,2,3\n\n1,2\n", "line 4 has 2 fields, the header has 3"),
-        ("a,b\n1,2\n1,2,3\n1\n", "line 3 has 3 fields, the header has 2"),
-        ("a,b\n1,2\n1\n", "line 3 has 1 field, the header has 2"),
-        ('a,b\n"1\n2",2\n1,2,\n', "line 4 has 3 fields, the header has 2"),
-    ],
-)
-def test_ragged(csv, text, found):
-    path = csv(text)
-    with pytest.raises(InputError, match=says(path, "is ragged", found, "Correct that line")):
-        read_table(path)
-
-
-def test_duplicate_column_names(csv):
-    path = csv("a,b,a\n1,2,3\n")
-    with pytest.raises(InputError, match=says(path, "has two columns called 'a'. Rename")):
-        read_table(path)
-
-
-def test_picture_named_csv(csv):
-    path = csv(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
-    with pytest.raises(InputError, match=says(path, "binary data", "UTF-8")):
-        read_table(path)
-
-
-def test_text_in_another_encoding(csv):
-    path = csv("name,y\nRené,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match=says(path, "is not UTF-8 text", "0xe9", "UTF-8 encoding")):
-        read_table(path)
-
-
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-12]])
-def test_damaged_gzip(csv, content):
-    path = csv(content, "t.csv.gz")
-    with pytest.raises(InputError, match=says(path, "is not a complete gzip file")):
-        read_table(path)
-
-
-def test_quote_that_is_not_closed(csv):
-    path = csv('a,b\n1,"x\n2,y\n')
-    with pytest.raises(InputError, match=says(path, "Look for a quote that is not closed")):
-        read_table(path)
-
-
-def test_field_without_end(csv):
-    path = csv('a,b\n1,2\n1,"' + "x" * 140_000)
-    with pytest.raises(InputError, match=says(path, "from line 3 on", "Look for a quote that is not closed")):
-        read_table(path)
 
 
 def test_file_that_may_not_be_read(csv, monkeypatch):
@@ -223,7 +167,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), m
 tables = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(cells, min_size=d, max_size=d), min_size=1, max_size=5))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(rows=tables, separator=st.sampled_from([",", ";", "|"]))
 def test_whatever_is_written_as_csv_is_read_with_its_shape(rows, separator):
     with tempfile.TemporaryDirectory() as folder:
@@ -238,7 +182,6 @@ def test_whatever_is_written_as_csv_is_read_with_its_shape(rows, separator):
 
 
 def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     written = pd.DataFrame({"x": [1.5, None], "c": ["NA", None]}, index=pd.Index(["k", "l"], name="key"))
     written.to_parquet(path)
@@ -259,7 +202,6 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 
 
 def test_damaged_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     pd.DataFrame({"x": [1.5]}).to_parquet(path)
     for content in (b"no parquet at all", path.read_bytes()[:-20], b"PAR1" + b"\0" * 20 + b"PAR1"):
@@ -269,9 +211,6 @@ def test_damaged_parquet(tmp_path):
 
 
 def test_parquet_with_duplicate_columns_or_without_rows(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
     path = tmp_path / "t.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
     with pytest.raises(InputError, match=says(path, "has two columns called 'a'")):
@@ -338,7 +277,6 @@ def test_npz_arrays_that_are_not_needed_are_not_loaded(npz):
         ({"X": X[:0]}, ["has no rows"]),
         ({"X": X[:, :0]}, ["has no columns"]),
         ({"X": X, "y": np.zeros(2)}, ["holds 'y' of shape (2,) beside X with 3 rows", "one label per row"]),
-        ({"X": X, "y": X}, ["holds 'y' of shape (3, 2)", "1-D array"]),
         ({"X": X, "feature_names": np.array(["a"])}, ["feature_names", "1-D array of 2 strings"]),
         ({"X": X, "feature_names": np.array(["a", "a"])}, ["has two columns called 'a'"]),
         ({"X": X, "feature_names": np.array(["a", "y"]), "y": X[:, 0]}, ["has two columns called 'y'"]),
@@ -377,18 +315,14 @@ def test_damaged_npz(npz):
     ("column", "labels"),
     [
         ([0, 1, None], [0, 1, None]),
-        ([3, 1, 1], [3, 1, 1]),
-        ([0.5, 1.0, None], [0.5, 1.0, None]),
-        (["a", None, "b"], ["a", None, "b"]),
+        ([0.5, 1.5, None], [0.5, 1.5, None]),
         (["a", "", "  "], ["a", None, None]),
         (["yes", "yes ", "\tno"], ["yes", "yes", "no"]),
         (pd.Categorical(["yes", " ", " yes"]), ["yes", None, "yes"]),
         (["-1", "a", None], ["-1", "a", None]),
         ([True, False, None], [True, False, None]),
-        ([True, False, True], [True, False, True]),
         (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
         (pd.array([True, None, False], dtype="boolean"), [True, None, False]),
-        (pd.Categorical(["b", None, "a"]), ["b", None, "a"]),
         (pd.Categorical([2, 1, None]), [2, 1, None]),
         (
             pd.to_datetime(["2024-01-02", None, "2024-01-03"]),
@@ -406,14 +340,8 @@ def test_labels_keep_their_kind(column, labels):
     assert [type(value) for value in found] == [type(value) for value in labels]
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.none() | st.integers(-5, 5).filter(lambda label: label != -1) | st.booleans().map(int),
-        min_size=1,
-        max_size=20,
-    )
-)
+@settings(max_examples=25)
+@given(st.lists(st.none() | st.integers(0, 5), min_size=1, max_size=20))
 def test_whole_numbers_with_blanks_come_back_as_they_were(labels):
     column = pd.Series(labels, dtype="float64")
     assert split_target(pd.DataFrame({"x": 0, "y": column}), "y")[1].tolist() == labels
@@ -433,23 +361,9 @@ def test_target_alone():
         split_target(pd.DataFrame({"y": [1]}), "y")
 
 
-def test_continuous_target():
-    x = np.arange(60) + 0.5
-    with pytest.raises(InputError, match="'y' looks continuous: 60 different numbers in 60 labelled rows"):
-        split_target(pd.DataFrame({"x": 0, "y": x}), "y")
-    for classes in (np.repeat(x, 2), x[:50], np.arange(60.0)):
-        split_target(pd.DataFrame({"x": 0, "y": classes}), "y")
-
-
 @pytest.mark.parametrize(
     "column",
-    [
-        [0, 1, -1],
-        [0.0, None, -1.0],
-        [0.5, -1.0, 2.0],
-        pd.array([1, None, -1], dtype="Int64"),
-        pd.Categorical([1, -1, 1]),
-    ],
+    [[0, 1, -1], [0.5, -1.0, 2.0], pd.array([1, None, -1], dtype="Int64"), pd.Categorical([1, -1, 1])],
 )
 def test_minus_one_in_the_target(column):
     words = (
@@ -460,21 +374,8 @@ def test_minus_one_in_the_target(column):
         split_target(pd.DataFrame({"x": 0, "y": column}), "y")
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
-def test_minus_one_in_a_file(tmp_path, ending):
-    path = tmp_path / f"t.{ending}"
-    frame = pd.DataFrame({"x": [0.5, 1.5, 2.5], "y": [0, 1, -1]})
-    if ending == "parquet":
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
-    else:
-        frame.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
-    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
-        split_target(read_table(path, "y"), "y")
-
-
-@pytest.mark.parametrize("others", [("a", "b"), ("01", "02"), ("1.0", "2.0")])
-def test_minus_one_in_a_file_of_names(csv, others):
+@pytest.mark.parametrize("others", [("0", "1"), ("a", "b"), ("01", "02"), ("1.0", "2.0")])
+def test_minus_one_in_a_file(csv, others):
     path = csv("x,y\n1,{}\n2,{}\n3,-1\n4,\n".format(*others))
     with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
         split_target(read_table(path, "y"), "y")
@@ -483,8 +384,3 @@ def test_minus_one_in_a_file_of_names(csv, others):
 def test_minus_one_among_floats_of_an_archive(npz):
     with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
         split_target(read_table(npz(X=X, y=np.array([0.0, np.nan, -1.0]))), "y")
-
-
-def test_target_of_text_and_numbers():
-    with pytest.raises(InputError, match=r"'y' mixes text \('a'\) and other values \(1\)"):
-        split_target(pd.DataFrame({"x": 0, "y": pd.Series(["a", 1, None], dtype=object)}), "y")

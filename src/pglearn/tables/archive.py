@@ -24,12 +24,13 @@ def read_archive(path: Path, target: str | None) -> pd.DataFrame:
     label_name = "y" if target is None else target
     arrays = _arrays(path, ("X", "feature_names", label_name))
     X = _numbers(path, arrays)
-    if "feature_names" in arrays:
-        names = _feature_names(path, arrays["feature_names"], X.shape[1])
-    else:
-        names = array_names(X.shape[1])
-    # pandas would keep two columns of one name; read_table refuses them afterwards.
-    frame = pd.DataFrame(X, columns=names)
+    names = arrays.get("feature_names", np.array(array_names(X.shape[1]), dtype=str))
+    if names.dtype.kind != "U" or names.shape != X.shape[1:]:
+        raise InputError(
+            f"{path} holds feature_names of type {names.dtype} and shape {names.shape}. "
+            f"Give a 1-D array of {X.shape[1]} strings, one per column of X."
+        )
+    frame = pd.DataFrame(X, columns=names.tolist())  # with two columns of one name, perhaps: read_table refuses them
     if label_name not in arrays:
         return frame
     labels = arrays[label_name]
@@ -74,26 +75,12 @@ def _numbers(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any
     return X
 
 
-def _feature_names(path: Path, names: npt.NDArray[Any], width: int) -> list[str]:
-    if names.dtype.kind != "U" or names.shape != (width,):
-        raise InputError(
-            f"{path} holds feature_names of type {names.dtype} and shape {names.shape}. "
-            f"Give a 1-D array of {width} strings, one per column of X."
-        )
-    return [str(name) for name in names]
-
-
 def _with_missing(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The labels with None for each row to label; NaN among floats already says so."""
-    kind = labels.dtype.kind
-    if kind == "S":
+    if labels.dtype.kind == "S":
         labels = np.char.decode(labels, "utf-8")
-    if kind in "SU":
-        missing = labels == ""
-    elif kind == "i":
-        missing = labels == -1
-    else:
+    if labels.dtype.kind not in "Ui":
         return labels
     values = labels.astype(object)
-    values[missing] = None
-    return values if missing.any() else labels
+    values[labels == (-1 if labels.dtype.kind == "i" else "")] = None
+    return values

@@ -7,13 +7,14 @@ small, and made of plain values, so that they can be stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api import types
+from pandas.api.types import infer_dtype
 
 from pglearn.errors import InputError
 from pglearn.tables.texts import Floats, coded, dates_in, numbers_in, without_decimals
@@ -42,7 +43,7 @@ class NumberColumn:
     median: float
     center: float
     scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
-    blanks: tuple[str, ...] = ()  # texts that count as missing, as they did in fit
+    blanks: Sequence[str] = ()  # texts that count as missing, as they did in fit
 
     @property
     def feature_names(self) -> list[str]:
@@ -85,7 +86,7 @@ class CategoryColumn:
     """
 
     name: str
-    levels: tuple[str, ...]
+    levels: Sequence[str]
     has_missing: bool
 
     @property
@@ -105,28 +106,20 @@ class CategoryColumn:
 def kind_of(column: pd.Series[Any]) -> Kind:
     """What a column holds: "missing" if it has no value, for Python objects what the values are."""
     kind = _declared_kind(column)
-    if kind == "number":
-        return kind if np.isfinite(numbers(column, kind)).any() else "missing"
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return kind if coded(column)[1] else "missing"
-    return "missing" if column.isna().all() else kind
+    if kind == "category":
+        empty = not coded(column)[1]
+    elif kind == "number":
+        empty = not np.isfinite(numbers(column, kind)).any()
+    else:
+        empty = bool(column.isna().all())
+    return "missing" if empty else kind
 
 
 def _declared_kind(column: pd.Series[Any]) -> Kind:
-    dtype = column.dtype
-    if types.is_complex_dtype(dtype):
+    inferred = infer_dtype(column, skipna=True)
+    if inferred == "complex":
         raise InputError(f"Complex data not supported: column {column.name!r}. Give real and imaginary parts.")
-    if isinstance(dtype, pd.CategoricalDtype):
-        return "category"
-    if types.is_numeric_dtype(dtype):
-        return "number"
-    if types.is_datetime64_any_dtype(dtype):
-        return "date"
-    if types.is_timedelta64_dtype(dtype):
-        return "duration"
-    if types.is_object_dtype(dtype):
-        return _INFERRED.get(types.infer_dtype(column, skipna=True), "category")
-    return "category"
+    return _INFERRED.get(inferred, "category")
 
 
 def is_text(column: pd.Series[Any]) -> bool:
@@ -185,4 +178,4 @@ def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple
             f"Column {name!r} has {len(counts)} levels: the {len(kept)} most frequent are kept, "
             f"the rest ({rows} rows) count as no level."
         )
-    return CategoryColumn(name, tuple(sorted(kept)), has_missing=bool(np.any(codes < 0))), note
+    return CategoryColumn(name, sorted(kept), has_missing=bool(np.any(codes < 0))), note

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pglearn.errors import InputError
+from pglearn.tables.frames import refuse_duplicates
 from pglearn.tables.texts import coded, numbers_in
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -173,12 +174,3 @@ def _checked_header(path: Path, separator: str) -> list[str]:
 
 def _fields(count: int) -> str:
     return "1 field" if count == 1 else f"{count} fields"
-
-
-def refuse_duplicates(path: Path, names: list[str]) -> None:
-    """Raise when a column name occurs twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"{path} has two columns called {name!r}. Rename one of them.")
-        seen.add(name)

@@ -15,20 +15,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn.errors import InputError, ModelFileError
-from pglearn.tables.columns import (
-    CategoryColumn,
-    NumberColumn,
-    category_column,
-    number_column,
-)
+from pglearn.parameters import check_whole
+from pglearn.tables.columns import CategoryColumn, NumberColumn, category_column, number_column
 from pglearn.tables.frames import array_names, as_frame, has_column_names
 from pglearn.tables.guess import Reading, numbers_the_rows, reading_of
-from pglearn.tables.notes import listed, note_on_numbering, notes_on
-from pglearn.tables.scaling import ranges, ranges_alike
+from pglearn.tables.notes import listed, notes_on
+from pglearn.tables.scaling import half_ranges, ranges_alike
 from pglearn.tables.texts import Floats
 
 _KEY = "table_encoder"
-_FORMAT = 1
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -104,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name, (reading, x) in numeric.items()
         }
         learned |= categories
-        self.notes_ = [*note_on_numbering(numbering), *notes_on(frame, readings, learned), *cut]
+        self.notes_ = [*notes_on(frame, numbering, readings, learned), *cut]
         if not learned:
             raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
         self._set_columns([learned[name] for name in readings if name in learned])
@@ -137,22 +132,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.feature_names_out_
 
-    def weights_by_column(self, a: npt.ArrayLike, logarithms: npt.ArrayLike | None = None) -> Floats:
-        """Weight of each column of the table, given the weights `a` of the encoded features.
+    def weights_by_column(self, a: npt.ArrayLike) -> Floats:
+        """Weight of each column of the table in the units it came in, given the weights `a` of the encoded features.
 
-        For a number, a / scale², the weight in the units it came in, or a itself if it is among `logarithms` (a truth
-        value for each encoded feature), which have no unit; for a category, the mean of its levels.
-
-        Examples
-        --------
-        >>> encoder = TableEncoder().fit([[0.0, 1.0], [2.0, 401.0]])
-        >>> encoder.weights_by_column([1.0, 1.0])
-        array([1.0e+00, 2.5e-05])
+        For a number a / scale²; for a category the mean of its levels.
         """
         mean: Floats = np.bincount(self.source_, weights=self._per_feature(a)) / np.bincount(self.source_)
         scale: Floats = np.array([c.scale if isinstance(c, NumberColumn) else 1.0 for c in self._learned])
-        if logarithms is not None:
-            scale[self.source_[np.asarray(logarithms, dtype=bool)]] = 1.0
         # Twice, because the square of a very large or very small scale is not a float.
         return mean / scale / scale
 
@@ -161,29 +147,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         The mean of Σ_m a_m (x_im − x_jm)² over all pairs of rows i, j is 2 Σ_m a_m var_m, so the share of a
         column is the sum of a_m var_m over its features, divided by that over all. Zeros if that is zero.
-
-        Examples
-        --------
-        >>> encoder = TableEncoder().fit([[0.0, 1.0], [2.0, 401.0]])
-        >>> encoder.importance_by_column([3.0, 1.0], encoder.transform([[0.0, 1.0], [2.0, 401.0]]))
-        array([0.75, 0.25])
         """
         part = np.bincount(self.source_, weights=self._per_feature(a) * np.var(X_encoded, axis=0))
         total = part.sum()
         return part / total if total > 0 else np.zeros_like(part)
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.str_]]:
-        """All that transform needs, without Python objects: fit for numpy.savez and allow_pickle=False.
-
-        Examples
-        --------
-        >>> encoder = TableEncoder(scale=False).fit([[0.0, 1.0], [2.0, 401.0]])
-        >>> TableEncoder.from_arrays(encoder.to_arrays()).transform([[5.0, 7.0]])
-        array([[5., 7.]])
-        """
+        """All that transform needs, without Python objects: fit for numpy.savez and allow_pickle=False."""
         check_is_fitted(self)
         state = {
-            "format": _FORMAT,
             "scale": self.scale if self.scale == "auto" else bool(self.scale),
             "max_levels": int(self.max_levels),
             "scaled": self.scaled_,
@@ -199,13 +171,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The encoder that `to_arrays` stored."""
         try:
             state = json.loads(str(arrays[_KEY]))
-            if state["format"] != _FORMAT:
-                raise ModelFileError(
-                    f"The table encoder was stored in format {state['format']}; this pglearn reads format "
-                    f"{_FORMAT}. Fit the model again, or read it with the version that wrote it."
-                )
             encoder = cls(scale=state["scale"], max_levels=state["max_levels"])
-            encoder._set_columns([_column(fields) for fields in state["columns"]])
+            columns = [(CategoryColumn if "levels" in c else NumberColumn)(**c) for c in state["columns"]]
+            encoder._set_columns(columns)
             encoder.scaled_, encoder.notes_ = state["scaled"], state["notes"]
             encoder._set_names_in(state["names_in"], named=state["named"])
         except (KeyError, TypeError, json.JSONDecodeError) as error:
@@ -221,10 +189,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.scale, bool | np.bool_) or self.scale == "auto"):
-            raise InputError(f'scale must be "auto", True or False, not {self.scale!r}.')
-        whole = isinstance(self.max_levels, int | np.integer) and not isinstance(self.max_levels, bool)
-        if not whole or self.max_levels < 1:
-            raise InputError(f"max_levels must be a whole number of at least 1, not {self.max_levels!r}.")
+            raise InputError(f"scale={self.scale!r} is not known: choose 'auto', True or False.")
+        check_whole("max_levels", self.max_levels, 1)
 
     def _categories(
         self, frame: pd.DataFrame, readings: dict[str, Reading]
@@ -242,7 +208,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _scales(self, numbers: list[Floats], beside_categories: bool) -> bool:
         if self.scale != "auto":
             return bool(self.scale)
-        return beside_categories or not ranges_alike(np.array([ranges(x[:, None])[0] for x in numbers]))
+        return beside_categories or not ranges_alike(np.array([half_ranges(x) for x in numbers]))
 
     def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
         self._learned = learned
@@ -285,9 +251,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Give one weight per name in feature_names_out_."
             )
         return a
-
-
-def _column(fields: dict[str, Any]) -> NumberColumn | CategoryColumn:
-    if "levels" in fields:
-        return CategoryColumn(fields["name"], tuple(fields["levels"]), fields["has_missing"])
-    return NumberColumn(**{**fields, "blanks": tuple(fields["blanks"])})

@@ -26,15 +26,21 @@ def as_frame(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
         frame = pd.DataFrame({str(name): pd.Series(X[name].to_numpy()) for name in X.columns})
     else:
         frame = _array_frame(X, names)
-    columns = pd.Index([str(name) for name in frame.columns])
-    if not columns.is_unique:
-        twice = columns[columns.duplicated()][0]
-        raise InputError(f"The table has two columns called {twice!r}. Rename one of them.")
+    columns = [str(name) for name in frame.columns]
+    refuse_duplicates("The table", columns)
     if len(columns) == 0:
         raise InputError(f"The table has 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
     if len(frame) == 0:
         raise InputError("The table has no rows. Give at least one row.")
     return frame.set_axis(columns, axis=1)
+
+
+def refuse_duplicates(table: object, names: Sequence[str]) -> None:
+    """Raise when a column name occurs twice."""
+    columns = pd.Index(names)
+    if not columns.is_unique:
+        twice = columns[columns.duplicated()][0]
+        raise InputError(f"{table} has two columns called {twice!r}. Rename one of them.")
 
 
 def array_names(d: int) -> list[str]:

@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pandas.api import types
 
 from pglearn.tables.columns import NUMERIC, Kind, is_text, kind_of, numbers
-from pglearn.tables.texts import Floats, coded, dates_in, first_with_comma, look_like_dates, numbers_in
+from pglearn.tables.texts import Floats, coded, dates_in, first_with_comma, numbers_in
 
 # Fewer rows than this may well be 1, 2, 3 by chance.
 FEWEST_ROWS_TO_COUNT = 20
 # What pandas and `read_table` call the first column when the header is blank there: an index that was written.
 NAMELESS_FIRST = "Unnamed: 0"
-# A text column is meant as numbers if this share of its distinct values are numbers ...
-MEANT_AS_NUMBERS = 0.8
-# ... and the rest can be given up if it fills no more than this share of the rows.
+# A text column is meant as numbers if at most this share of its distinct values are none ...
+STRAY_VALUES = 0.2
+# ... and these can be given up if they fill no more than this share of the rows.
 STRAY_ROWS = 0.05
 
 
@@ -65,23 +64,17 @@ def _reading_of_text(column: pd.Series[Any]) -> Reading:
     codes, texts = coded(column)
     if not texts:
         return Reading("missing")
-    if look_like_dates(texts):
-        x = dates_in(texts)
-        if not np.isnan(x).any():
-            return Reading("date", np.append(x, np.nan)[codes])
-    return _reading_of_words(column, codes, texts)
-
-
-def _reading_of_words(column: pd.Series[Any], codes: npt.NDArray[np.intp], texts: list[str]) -> Reading:
+    dates = dates_in(texts)
+    if np.isfinite(dates).all():
+        return Reading("date", np.append(dates, np.nan)[codes])
     x = numbers_in(texts)
     stray = ~np.isfinite(x)
-    if stray.any() and np.mean(~stray) >= MEANT_AS_NUMBERS:
-        first = texts[int(np.argmax(stray))]
+    if 0 < np.mean(stray) <= STRAY_VALUES:
         rows = int(np.sum(np.append(stray, False)[codes]))
+        blanks = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
         if rows <= STRAY_ROWS * len(column):
-            blanks = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
-            return Reading("number", np.append(x, np.nan)[codes], blanks, _given_up(column.name, first, rows))
-        return Reading("category", note=_not_numbers(column.name, first, rows))
+            return Reading("number", np.append(x, np.nan)[codes], blanks, _given_up(column.name, blanks[0], rows))
+        return Reading("category", note=_not_numbers(column.name, blanks[0], rows))
     comma = first_with_comma(texts)
     return Reading("category", note=_commas(column.name, comma) if comma else "")
 

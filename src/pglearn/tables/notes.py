@@ -14,10 +14,16 @@ MOST_NAMES_SHOWN = 10
 
 
 def notes_on(
-    frame: pd.DataFrame, readings: dict[str, Reading], learned: dict[str, NumberColumn | CategoryColumn]
+    frame: pd.DataFrame,
+    numbering: list[str],
+    readings: dict[str, Reading],
+    learned: dict[str, NumberColumn | CategoryColumn],
 ) -> list[str]:
-    """What was left out, filled in or taken for something else, for the columns of `frame` that are read."""
+    """What was left out, filled in or taken for something else: the columns that number the rows, and those read."""
     notes = []
+    if numbering:
+        they = "it only numbers" if len(numbering) == 1 else "they only number"
+        notes.append(f"Left out because {they} the rows: {listed(numbering)}.")
     empty = [name for name, reading in readings.items() if reading.kind == "missing"]
     if empty:
         notes.append(f"Left out for want of a single value: {listed(empty)}.")
@@ -33,14 +39,6 @@ def notes_on(
         counts = listed(list(filled), [f" ({count})" for count in filled.values()])
         notes.append(f"Missing or infinite numbers take the median of their column: {counts}.")
     return [*notes, *(reading.note for reading in readings.values() if reading.note)]
-
-
-def note_on_numbering(names: Sequence[str]) -> list[str]:
-    """One note on the columns that number the rows, none if there are none."""
-    if not names:
-        return []
-    they = "it only numbers" if len(names) == 1 else "they only number"
-    return [f"Left out because {they} the rows: {listed(names)}."]
 
 
 def listed(names: Sequence[str], after: Sequence[str] | None = None) -> str:

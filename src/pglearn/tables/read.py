@@ -14,60 +14,26 @@ import pandas as pd
 
 from pglearn.errors import InputError
 from pglearn.tables.archive import read_archive
-from pglearn.tables.delimited import read_delimited, refuse_duplicates
-
-# A numeric target with more distinct values than this, most of them unique, is a quantity and not a class.
-MOST_NUMERIC_CLASSES = 50
-MOST_NAMES_SHOWN = 10
+from pglearn.tables.delimited import read_delimited
+from pglearn.tables.frames import refuse_duplicates
+from pglearn.tables.notes import listed
 
 
 def read_table(path: str | os.PathLike[str], target: str | None = None, as_text: Collection[str] = ()) -> pd.DataFrame:
-    """Read a table from a CSV, Parquet or NumPy file.
+    """Read a table from `.csv` or `.tsv` (either with `.gz` after it), `.parquet` or `.npz`.
 
-    Parameters
-    ----------
-    path : path
-        `.csv` (separator `,` `;` tab or `|`, found from the header line), `.tsv`, either with `.gz` after it,
-        `.parquet`, or `.npz`. Text is UTF-8.
-    target : str, optional
-        The column of labels. It decides what counts as missing there (below) and, for `.npz`, which array
-        holds the labels (default `y`).
-    as_text : names of columns
-        In text files their values stay as they are written, where `01` alone would be taken for the number 1.
+    In text files (UTF-8; the separator `,` `;` tab or `|` is found from the header) a blank is a missing value. So are,
+    in feature columns, `NA`, `N/A`, `null`, `NaN`, `None` and the rest of pandas' default list; in the column `target`
+    only a blank, `NA`, `NaN`, `nan` and `null` mark a row to label: a class called `None` stays a class. What is really
+    called `NA` (Namibia) is lost in CSV; use Parquet, where text is taken as it stands. A target is numbers if these,
+    written out, are what the file holds (1 and 2, not `01` and `02`); values of the columns `as_text` stay as they are
+    written. Spaces after a separator are dropped. A column without a name is called `Unnamed: 0` if it is the first.
 
-    Returns
-    -------
-    pandas.DataFrame
+    An `.npz` holds `X`, a 2-D array of numbers; perhaps `feature_names`, strings (else `x0`, `x1`, ...); perhaps
+    labels, called `target` (default `y`), in which -1 (integers), NaN (floats) or an empty string marks a row to
+    label. Nothing is unpickled.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, ragged, binary, damaged or has no rows.
-
-    Notes
-    -----
-    In CSV files a blank is a missing value. So are, in feature columns, `NA`, `N/A`, `null`, `NaN`, `None`
-    and the rest of pandas' default list. In the target column only a blank, `NA`, `NaN`, `nan` and `null`
-    mark a row to label: a class called `None` stays a class. What is really called `NA` (Namibia) is lost in
-    CSV; spell it differently, or use Parquet, where text is taken as it stands. A target is numbers if these,
-    written out, are what the file holds (1 and 2, not `01` and `02`). Spaces after a separator are dropped. A
-    column without a name is called by its place: `Unnamed: 0` for the first.
-
-    An `.npz` holds `X`, a 2-D array of numbers; perhaps `feature_names`, strings (else `x0`, `x1`, ...);
-    perhaps labels, in which -1 (integers), NaN (floats) or an empty string marks a row to label. Nothing is
-    unpickled.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "plants.csv")
-    >>> _ = path.write_text("height,kind\\n1.5,fern\\n2.5,\\n")
-    >>> read_table(path, target="kind")
-       height  kind
-    0     1.5  fern
-    1     2.5   NaN
-    >>> folder.cleanup()
+    A file that is missing, empty, ragged, binary, damaged or without rows is an InputError.
     """
     path = Path(path)
     if path.is_dir():
@@ -105,8 +71,9 @@ def _read_parquet(path: Path, target: str | None, as_text: Collection[str]) -> p
         raise InputError(f"{path} is not a Parquet file, or it is damaged. Write it again.") from error
     # Other tools show an index that has a name as a column, and an unnamed one only counts the rows.
     named = [level for level in frame.index.names if level is not None]
-    frame = frame.reset_index(level=named).reset_index(drop=True) if named else frame.reset_index(drop=True)
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if named:
+        frame = frame.reset_index(level=named)
+    return frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
 
 
 _READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]] = {
@@ -127,30 +94,9 @@ def _reader(path: Path) -> Callable[[Path, str | None, Collection[str]], pd.Data
 
 
 def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.NDArray[np.object_]]:
-    """Separate the labels from the features.
+    """The features, and the labels of the column `target`: whole numbers as int, other numbers as float, text as str
+    without white space around it, truth values as bool; None in the rows to label (a missing value or blank text).
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    target : str
-        The column of labels.
-
-    Returns
-    -------
-    features : pandas.DataFrame
-        The other columns.
-    labels : object array
-        Whole numbers as int, other numbers as float, text as str without white space around it, truth values
-        as bool; None in the rows to label, which are those with a missing value or blank text.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, nothing beside it, it does not hold classes, or one of them is -1.
-
-    Examples
-    --------
-    >>> import pandas as pd
     >>> features, labels = split_target(pd.DataFrame({"x": [1, 2, 3], "y": [0, 1, None]}), "y")
     >>> labels
     array([0, 1, None], dtype=object)
@@ -162,18 +108,19 @@ def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.ND
         raise InputError(f"The table holds only the target {target!r}. Add at least one column of features.")
     # Work on the distinct labels, which are few. Code -1 is a missing value and picks the last entry, None.
     codes, distinct = pd.factorize(frame[target])
-    classes = _classes(target, [_plain(value) for value in distinct], labelled=int(np.sum(codes >= 0)))
-    lookup = np.empty(len(classes) + 1, dtype=object)
-    lookup[: len(classes)] = classes
-    return features, lookup[codes]
+    classes = [_plain(value) for value in distinct]
+    if -1 in classes:
+        raise InputError(
+            f"The target {target!r} holds -1, which means unlabelled to pglearn. "
+            "Leave the rows to label blank; if -1 is a class, give it another name."
+        )
+    return features, np.array([*classes, None], dtype=object)[codes]
 
 
 def _absent(target: str, names: list[str]) -> str:
     close = difflib.get_close_matches(target, names, n=1)
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMES_SHOWN])
-    more = f" and {len(names) - MOST_NAMES_SHOWN} more" if len(names) > MOST_NAMES_SHOWN else ""
-    return f"There is no column {target!r} in the table.{guess} Its columns are {shown}{more}."
+    return f"There is no column {target!r} in the table.{guess} Its columns are {listed(names)}."
 
 
 def _plain(value: Any) -> Any:
@@ -182,30 +129,6 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, str):
         return value.strip() or None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # pandas reads whole numbers with a blank among them as floats
     return value if isinstance(value, bool | int | float | str) else str(value)
-
-
-def _classes(target: str, values: list[Any], labelled: int) -> list[Any]:
-    present = [value for value in values if value is not None]
-    if -1 in present:
-        raise InputError(
-            f"The target {target!r} holds -1, which means unlabelled to pglearn. "
-            "Leave the rows to label blank; if -1 is a class, give it another name."
-        )
-    texts = [value for value in present if isinstance(value, str)]
-    if 0 < len(texts) < len(present):
-        other = next(value for value in present if not isinstance(value, str))
-        raise InputError(
-            f"The target {target!r} mixes text ({texts[0]!r}) and other values ({other!r}). "
-            "Write all labels as text or all as numbers."
-        )
-    floats = [value for value in present if isinstance(value, float)]
-    whole = all(value.is_integer() for value in floats)
-    if not whole and len(present) > MOST_NUMERIC_CLASSES and len(present) > labelled / 2:
-        raise InputError(
-            f"The target {target!r} looks continuous: {len(present)} different numbers in {labelled} "
-            "labelled rows. pglearn predicts classes; choose another column, or cut this one into classes."
-        )
-    if whole:  # pandas reads whole numbers with a blank among them as floats
-        return [int(value) if isinstance(value, float) else value for value in values]
-    return values

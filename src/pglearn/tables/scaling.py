@@ -19,42 +19,27 @@ LARGEST_RATIO = 20.0
 
 
 def on_common_scale(X: npt.NDArray[Any]) -> bool:
-    """Whether the columns of X have ranges that can be compared as they are.
+    """Whether the columns of X have ranges that can be compared as they are; NaN and infinities are ignored.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Numbers; NaN and infinities are ignored.
-
-    Returns
-    -------
-    bool
-        True if the largest range is at most 20 times the 5th percentile of the ranges; constant columns
-        do not count.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> on_common_scale(np.array([[0.0, 1.0], [1.0, 5.0]]))
     True
     >>> on_common_scale(np.array([[31.0, 48_000.0], [54.0, 26_000.0]]))
     False
     """
-    return ranges_alike(ranges(X))
+    return ranges_alike(half_ranges(X))
 
 
-def ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Half the range of each column of X, 0 for a column with a single number or none."""
+def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Half the range of each column of X, 0 for a column with a single number or none.
+
+    Halves, because the whole range of a column that spans all of float64 is infinite. Only ratios matter.
+    """
     X = np.asarray(X, dtype=np.float64)
     present = np.isfinite(X)
     # Not nanmax/nanmin, which warn about a column without a single number.
     largest = np.max(X, axis=0, where=present, initial=-np.inf)
     smallest = np.min(X, axis=0, where=present, initial=np.inf)
-    varied = largest > smallest
-    # Halves, because the whole range of a column that spans all of float64 is infinite. Only ratios matter.
-    half = np.zeros(X.shape[1])
-    half[varied] = largest[varied] / 2 - smallest[varied] / 2
-    return half
+    return np.where(largest > smallest, largest / 2 - smallest / 2, 0)
 
 
 def ranges_alike(r: npt.NDArray[np.float64]) -> bool:

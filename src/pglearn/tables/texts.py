@@ -17,13 +17,12 @@ import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
-_EPOCH = datetime(1970, 1, 1)
-_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+# Not all that fromisoformat takes: weeks (2024-W18) and bare digits (20240501) are rather codes.
 _ISO_DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
-_WHOLE_AS_FLOAT = re.compile(r"(-?[0-9]+)\.0")
+_WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _GROUPS_OF_DIGITS = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
 
 
@@ -33,12 +32,10 @@ def coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
         codes, distinct = pd.factorize(column)
     except TypeError:  # values that cannot be hashed, such as lists
         codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
-    place: dict[str, int] = {}
-    merged = [
-        place.setdefault(text, len(place)) if text else -1 for text in map(_text, np.asarray(distinct, dtype=object))
-    ]
+    written = [_text(value) or None for value in np.asarray(distinct, dtype=object)]
+    merged, texts = pd.factorize(np.array(written, dtype=object))
     # The last entry answers for code -1, a missing value.
-    return np.array([*merged, -1], dtype=np.intp)[codes], list(place)
+    return np.append(merged, -1)[codes], list(texts)
 
 
 def _text(value: Any) -> str:
@@ -50,7 +47,7 @@ def _text(value: Any) -> str:
 
 def without_decimals(text: str) -> str:
     """1 for 1.0, which pandas writes for a level 1 where a blank is among whole numbers."""
-    return _WHOLE_AS_FLOAT.sub(r"\1", text) if _WHOLE_AS_FLOAT.fullmatch(text) else text
+    return _WHOLE_AS_FLOAT.sub(r"\1", text)
 
 
 def numbers_in(texts: Sequence[str]) -> Floats:
@@ -65,28 +62,20 @@ def dates_in(texts: Sequence[str]) -> Floats:
     Without an offset it is taken as UTC, as datetime64 is. Not pandas.to_datetime, as pandas 2 ends in 2262 and
     an open end is often written 9999-12-31.
 
-    Examples
-    --------
     >>> dates_in(["1970-01-02", "1970-01-01 01:00", "1970-01-01T01:00:00.5+01:00", "2 January"])
     array([8.64e+04, 3.60e+03, 5.00e-01,      nan])
     """
     return np.array([_seconds(text) for text in texts], dtype=np.float64)
 
 
-def look_like_dates(texts: Sequence[str]) -> bool:
-    """Whether every text has the form of an ISO date or date-time; ends at the first that has not."""
-    return all(_ISO_DATE.fullmatch(text) for text in texts)
-
-
 def _seconds(text: str) -> float:
-    # fromisoformat also takes weeks (2024-W18), bare digits (20240501) and more that is rather a code.
     if not _ISO_DATE.fullmatch(text):
         return np.nan
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:  # 30 February
         return np.nan
-    return (moment - (_EPOCH_UTC if moment.tzinfo else _EPOCH)).total_seconds()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def first_with_comma(texts: Sequence[str]) -> str | None:
