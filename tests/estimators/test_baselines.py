@@ -258,7 +258,7 @@ def test_a_progress_bar_is_shown_when_asked_for(capsys):
     assert "best validation accuracy" in shown
 
 
-def test_listeners_hear_the_search():
+def test_listeners_are_told_of_the_search():
     X, y, _ = blobs()
     events = []
     GridClassifier(budget=3).fit(X, y, listeners=(events.append,))

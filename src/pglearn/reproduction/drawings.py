@@ -60,8 +60,12 @@ def _cells_of_3(session: Session) -> list[Cell]:
     return _of_reference(session, splits=1, noise="none", percents=percents).cells(sets)
 
 
-def _figure_3(session: Session, cells: list[Cell]) -> Any:
-    return _progress(session, cells, f"{cells[0].percent} % labels")
+def _progress(session: Session, cells: list[Cell]) -> Any:
+    """Figures 3 and 5b."""
+    traces = {cell.data: trace for cell, trace in session.traces(cells).items()}
+    noise = "" if cells[0].noise == "none" else f"{cells[0].noise} noise, "
+    title = f"PG-learn with {noise}{cells[0].percent} % labels, one run each, {cells[0].budget}"
+    return figures.draw_progress(traces, title) if traces else None
 
 
 def _cells_of_4(session: Session) -> list[Cell]:
@@ -96,10 +100,6 @@ def _cells_of_5b(session: Session) -> list[Cell]:
     return _of_reference(session, splits=1).cells(session.data)
 
 
-def _figure_5b(session: Session, cells: list[Cell]) -> Any:
-    return _progress(session, cells, f"{cells[0].noise} noise, {cells[0].percent} % labels")
-
-
 def _cells_of_6(session: Session) -> list[Cell]:
     return _of_reference(session).cells(session.data)
 
@@ -113,18 +113,12 @@ def _figure_6(session: Session, cells: list[Cell]) -> Any:
 
 _DRAWINGS = {
     "1": Drawing(lambda session: [], _figure_1),
-    "3": Drawing(_cells_of_3, _figure_3, watches=True),
+    "3": Drawing(_cells_of_3, _progress, watches=True),
     "4": Drawing(_cells_of_4, _figure_4),
     "5a": Drawing(_cells_of_5a, _figure_5a),
-    "5b": Drawing(_cells_of_5b, _figure_5b, watches=True),
+    "5b": Drawing(_cells_of_5b, _progress, watches=True),
     "6": Drawing(_cells_of_6, _figure_6, watches=True),
 }
-
-
-def _progress(session: Session, cells: list[Cell], data: str) -> Any:
-    traces = {cell.data: trace for cell, trace in session.traces(cells).items()}
-    title = f"PG-learn with {data}, one run each, {cells[0].budget}"
-    return figures.draw_progress(traces, title) if traces else None
 
 
 def _splits(cells: Sequence[Cell]) -> int:
