@@ -9,7 +9,6 @@ import pytest
 
 from pglearn.baselines import Clock, Grid, search
 from pglearn.baselines.grid import halvings, points
-from pglearn.baselines.spread import Spread
 from pglearn.problem import Problem
 from tests import oracle
 from tests.problems import partly_labelled
@@ -53,19 +52,17 @@ def test_a_grid_of_whole_numbers_alone_ends(low, high):
 @pytest.mark.parametrize("evaluations", [1, 3, 10])
 def test_the_budget_ends_it_exactly_and_the_first_of_the_best_wins(evaluations):
     problem = Problem.of(cloud(40), partly_labelled(40, 12))
-    grid = Grid((3, 9), (0.3, 30.0), Spread(0.9))
+    grid = Grid(0.9, (3, 9), (0.3, 30.0))
     found = search(grid, problem, Clock(evaluations))
     assert found.reason == "finished"
-    assert [(r.k, r.settings["sigma"]) for r in found.records] == list(islice(points((3, 9), (0.3, 30.0)), evaluations))
-    accuracies = [r.accuracy for r in found.records]
-    assert found.best.candidate == int(np.argmax(accuracies))
+    visited = zip(found.trials["k"], found.trials["sigma"], strict=True)
+    assert list(visited) == list(islice(points((3, 9), (0.3, 30.0)), evaluations))
+    assert found.best.candidate == found.trials["accuracy"].argmax()
 
 
 def test_a_trial_is_judged_as_the_oracle_does():
     problem = Problem.of(cloud(30), partly_labelled(30, 12), validation="kfold")
-    found = search(Grid((3, 6), (0.5, 2.0), Spread(0.9)), problem, Clock(9))
-    for record in found.records:
-        a = np.full(4, record.settings["sigma"] ** -2)
-        P = oracle.normalised(oracle.weights(problem.X, a, oracle.neighbours(problem.X, a, record.k)))
+    for trial in islice(Grid(0.9, (3, 6), (0.5, 2.0)).trials(problem, Clock(9)), 5):
+        P = oracle.normalised(oracle.weights(problem.X, trial.a, oracle.neighbours(problem.X, trial.a, trial.k)))
         S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
-        assert record.accuracy == (S.argmax(axis=1) == problem.scored_codes).mean()
+        assert trial.accuracy == (S.argmax(axis=1) == problem.scored_codes).mean()

@@ -9,8 +9,7 @@ import pytest
 
 from pglearn.baselines import IDML, Clock, FullIDML
 from pglearn.baselines.idml import BETAS, confident_rows, distance_bounds, labelled_pairs
-from pglearn.baselines.masses import mass_normalised
-from pglearn.baselines.spread import Spread
+from pglearn.baselines.search import mass_normalised
 from pglearn.problem import Problem
 from tests import oracle
 from tests.problems import joined, partly_labelled, points
@@ -19,7 +18,7 @@ from tests.problems import joined, partly_labelled, points
 @pytest.fixture(scope="module", params=["holdout", "loo"])
 def run(request):
     problem = Problem.of(points(60), partly_labelled(60, 12), validation=request.param, seed=1)
-    method = IDML((4, 8), (0.5, 5.0), seed=0, spread=Spread(0.9))
+    method = IDML(0.9, (4, 8), (0.5, 5.0), seed=0)
     return problem, method, list(islice(method.trials(problem, Clock(1000)), 12))
 
 
@@ -55,8 +54,8 @@ def test_a_time_stamp_costs_no_digits():
     X = far - offset  # the same points to the last digit
     assert distance_bounds(far, 0) == distance_bounds(X, 0)
     L = np.random.default_rng(0).normal(size=(4, 4))
-    method = FullIDML((4, 8), (0.5, 5.0), seed=0, spread=Spread(0.9))
-    here, there = (method._graph(Problem.of(at, partly_labelled(60, 12)), 5, L) for at in (X, far))
+    method = FullIDML(0.9, (4, 8), (0.5, 5.0), seed=0)
+    here, there = (method.graph(Problem.of(at, partly_labelled(60, 12)), 5, L) for at in (X, far))
     np.testing.assert_array_equal(joined(there.edges), joined(here.edges))
     np.testing.assert_allclose(there.log_w, here.log_w, rtol=1e-12)
 
@@ -109,7 +108,7 @@ def test_no_row_is_added_twice_and_given_labels_stay(run):
 def test_a_round_of_holdout_is_judged_by_its_own_answer_and_others_by_the_given_labels(run):
     problem, method, trials = run
     for trial in trials[:6]:
-        graph = method.spread.graph(problem, trial.k, trial.a)
+        graph = method.graph(problem, trial.k, trial.a)
         P = oracle.normalised(oracle.weights(problem.X, trial.a, joined(graph.edges)))
         if len(problem.shown) == len(problem.labelled):
             S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
@@ -136,7 +135,7 @@ def test_the_answer_spreads_all_labels_and_the_guesses(run):
 def test_the_kernel_of_a_large_metric_does_not_underflow():
     X = points(40, d=3000)  # all rows are far from each other, and about equally so
     problem = Problem.of(X, partly_labelled(40, 12))
-    method = IDML((4, 8), (1.0, 1.0), seed=0, spread=Spread(0.9))
+    method = IDML(0.9, (4, 8), (1.0, 1.0), seed=0)
     trial = next(method.trials(problem, Clock(10)))
     graph, solution = method.answer(problem, trial)
     assert not graph.W.data.any(), "exp(−d²) is zero in floating point"
@@ -147,5 +146,5 @@ def test_the_kernel_of_a_large_metric_does_not_underflow():
 
 def test_identical_rows_have_no_metric_to_learn():
     problem = Problem.of(np.ones((12, 2)), partly_labelled(12, 6, 2))
-    trial = next(IDML((3, 3), (1.0, 1.0), seed=0, spread=Spread(0.9)).trials(problem, Clock(10)))
+    trial = next(IDML(0.9, (3, 3), (1.0, 1.0), seed=0).trials(problem, Clock(10)))
     np.testing.assert_array_equal(trial.a, 0.5)

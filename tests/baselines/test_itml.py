@@ -20,8 +20,7 @@ def pairs(n=12, d=4, seed=0):
     return Pairs(np.sqrt(z2), similar, np.where(similar, 1.0, 6.0))
 
 
-@pytest.mark.parametrize("gamma", [0.2, 1.0, 10.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("gamma", "seed"), [(0.2, 0), (1.0, 1), (10.0, 2)])
 def test_the_conditions_of_a_minimum_hold(gamma, seed):
     given, prior = pairs(seed=seed), np.array([1.0, 0.5, 2.0, 1.5])
     found = learned_metric(given, prior, gamma, enough=1e-10, rounds=5000)
@@ -90,8 +89,7 @@ def full_pairs(n=6, d=3, seed=0):
     return Pairs(z, similar, np.where(similar, 0.5, 6.0))
 
 
-@pytest.mark.parametrize("gamma", [0.2, 1.0, 10.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("gamma", "seed"), [(0.2, 0), (1.0, 1), (10.0, 2)])
 def test_the_conditions_of_a_minimum_hold_for_a_matrix(gamma, seed):
     given = full_pairs(seed=seed)
     found = learned_root(given, gamma, enough=1e-10, rounds=3000)

@@ -6,11 +6,13 @@ import re
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from tests.reproduction import tiny
 
 from pglearn import cli
-from pglearn.reproduction import drawings, figures, methods, session, traces
+from pglearn.reproduction import figures, methods, session, traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
 FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet", "--jobs", "1"]
@@ -79,7 +81,7 @@ def test_ctrl_c_says_how_to_go_on(reproduce, out, monkeypatch, capsys):
     def stopped(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "run", stopped)
+    monkeypatch.setattr(session, "outcomes", stopped)
     assert reproduce("table2", "--methods", "Grid") == 130
     assert "the same command goes on from there" in capsys.readouterr().out
 
@@ -104,18 +106,13 @@ def test_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
 
 
 def test_table_4_gives_each_competitor_all_units(reproduce, out):
-    assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal") == 0
+    assert reproduce("table4", "--methods", "PG-learn", "Grid", "--noise", "normal", "--percents", "50") == 0
     rows = pd.read_csv(out / "rows.csv")
     assert set(rows["noise"]) == {"normal"}
-    assert set(rows["percent"]) == {20}
+    assert set(rows["percent"]) == {50}
+    assert "50 % labels, normal noise" in (out / "table4.md").read_text(encoding="utf-8")
     assert (rows["budget"] * rows["candidates"]).eq(4).all()
     assert set(pd.read_csv(out / "table4.csv")["noise"]) == {"normal"}
-
-
-def test_table_4_with_another_share_of_labels(reproduce, out):
-    assert reproduce("table4", "--methods", "Grid", "--percents", "50") == 0
-    assert set(pd.read_csv(out / "rows.csv")["percent"]) == {50}
-    assert "50 % labels, uniform noise" in (out / "table4.md").read_text(encoding="utf-8")
 
 
 def test_units_of_seconds(reproduce, out, capsys):
@@ -131,18 +128,10 @@ def test_a_unit_is_steps_or_seconds_not_both(reproduce, out, capsys):
     assert not (out / "rows.csv").exists()
 
 
-def test_the_expected_time_of_a_long_run_is_told_before_it(reproduce, capsys, monkeypatch):
-    asked = []
-    monkeypatch.setattr(session, "run", lambda cells, *rest, **options: asked.append((cells, capsys.readouterr().out)))
-    assert reproduce("table2", "--methods", "Grid", "--budget", "2000") == 0
-    ((cells, printed),) = asked
-    assert len(cells) == 4
-    assert re.search(r"Expected time: about .*, 1 at a time\.", printed)
-
-
 def test_a_quick_run_tells_what_the_full_one_would_take(reproduce, capsys):
-    assert reproduce("table2", "--quick", "--methods", *methods.METHODS, "--splits", "1") == 0
-    assert re.search(r"The full run \(B = 16, T = 4, unit 0.2 s, .*\) would take about", capsys.readouterr().out)
+    assert reproduce("table2", "--quick", "--sets", "umist", "--methods", "Grid", "--splits", "1") == 0
+    told = "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 19 minutes, one fit at a time."
+    assert told in capsys.readouterr().out
 
 
 def test_no_run_shows_what_there_is(reproduce, out, capsys):
@@ -198,30 +187,25 @@ def test_figure_3_has_the_share_of_labels_asked_for_and_names_it(reproduce, out,
 
 def test_the_time_of_searches_to_watch_is_told_before_them(reproduce, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    printed = []
-
-    def none(cells, *rest):
-        printed.append(capsys.readouterr().out)
-        return iter(())
-
-    monkeypatch.setattr(drawings, "watched", none)
+    monkeypatch.setattr(session, "outcomes", lambda *given: iter(()))
     few = (*FEW, "--budget", "32", "--candidates", "8", "--unit-seconds", "0.25", "--only", "3", "6")
     assert reproduce("figures", *few, small=False) == 0
-    assert "6 fits to do for all figures." in printed[0], "two sets, one without noise and two splits with it"
-    times = re.findall(r"Expected time: about (.*), 1 at a time\.", "".join(printed))
+    printed = capsys.readouterr().out
+    assert "6 fits to do for all figures." in printed, "two sets, one without noise and two splits with it"
+    times = re.findall(r"Expected time: about (.*), 1 at a time\.", printed)
     assert times == ["6 minutes", "2 minutes", "4 minutes"]
 
 
 def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    usual = traces.traced
+    usual, umist = traces.Watcher.seen, tiny.arrays(0)["X"]
 
-    def on_yale_alone(cell, data):
-        if cell.data == "umist":
+    def on_yale_alone(watcher, model, X, y):
+        if np.array_equal(X[:, : umist.shape[1]], umist):
             raise ValueError("a degenerate metric")
-        return usual(cell, data)
+        return usual(watcher, model, X, y)
 
-    monkeypatch.setattr(traces, "traced", on_yale_alone)
+    monkeypatch.setattr(traces.Watcher, "seen", on_yale_alone)
     assert reproduce("figures", "--only", "3", "5b", "6", "--splits", "1") == 1
     printed = capsys.readouterr().out
     assert printed.count("PG-learn on umist, 20 %, split 0 failed: ValueError: a degenerate metric") == 1, "of 5b and 6"
@@ -242,9 +226,7 @@ def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsy
 def test_quick_figures_are_of_one_split_with_short_budgets(reproduce, monkeypatch):
     pytest.importorskip("matplotlib")
     asked = []
-    monkeypatch.setattr(session, "run", lambda cells, *rest, **options: asked.extend(cells))
-    monkeypatch.setattr(figures, "draw_errors", lambda *given, **options: None)
-    monkeypatch.setattr(figures, "save", lambda figure, path: None)
+    monkeypatch.setattr(session, "outcomes", lambda cells, *rest: iter(asked.extend(cells) or ()))
     quick = ("--quick", "--only", "4", "5a", "--sets", "umist", "yale", "--quiet")
     assert reproduce("figures", *quick, small=False) == 0
     assert {cell.split for cell in asked} == {0}

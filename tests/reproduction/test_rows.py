@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from pglearn.errors import InputError, OutputError
+from pglearn.reproduction.experiments import Cell
 from pglearn.reproduction.methods import Budget
-from pglearn.reproduction.rows import COLUMNS, Cell, Circumstances, Row, Rows, machine, versions
+from pglearn.reproduction.rows import COLUMNS, Rows, circumstances, row_of
 
 CELL = Cell("PG-learn", "yale", 10, 0, "none", Budget(4, 2))
-HERE = Circumstances("pglearn 0.1.0", "a machine", "pglearn reproduce table2 -o 'a, b'")
+HERE = {"versions": "pglearn 0.1.0", "machine": "a machine", "command": "pglearn reproduce table2 -o 'a, b'"}
 
 
 def row(cell=CELL, accuracy=0.75, failure=""):
-    return Row(cell, accuracy, 0.5, 1.25, failure, "2018-10-22T09:00:00+00:00", HERE)
+    figures = {"accuracy": accuracy, "validation_accuracy": 0.5, "seconds": 1.25}
+    return row_of(cell, figures, failure, HERE) | {"finished": "2018-10-22T09:00:00+00:00"}
 
 
 @pytest.fixture
@@ -28,10 +30,16 @@ def path(tmp_path):
 
 def test_rows_come_back_as_they_were(path):
     rows = Rows(path)
-    seconds = replace(CELL, budget=Budget(4, 2, 1, 0.25), split=3)
-    for one in (row(), row(seconds, accuracy=0.5)):
-        rows.add(one)
-    assert list(Rows(path)) == list(rows) == [row(), row(seconds, accuracy=0.5)]
+    cells = [CELL, replace(CELL, budget=Budget(4, 2, 1, 0.25), split=3)]
+    for cell, accuracy in zip(cells, (0.75, 0.5), strict=True):
+        rows.add(row(cell, accuracy))
+    for found in (rows, Rows(path)):
+        frame = found.frame(cells)
+        assert [*frame["accuracy"]] == [0.75, 0.5]
+        assert [*frame["split"]] == [0, 3]
+        assert all(found.has(cell) for cell in cells)
+        assert not found.has(replace(CELL, budget=Budget(8, 2))), "a fit with another budget is another fit"
+        assert not found.has(replace(CELL, budget=Budget(4, 2, unit_seconds=1.0)))
 
 
 def test_a_row_has_everything_that_is_promised(path):
@@ -54,9 +62,7 @@ def test_a_row_has_everything_that_is_promised(path):
         "seed": "0",
         "failure": "",
         "finished": "2018-10-22T09:00:00+00:00",
-        "versions": "pglearn 0.1.0",
-        "machine": "a machine",
-        "command": "pglearn reproduce table2 -o 'a, b'",
+        **HERE,
     }
 
 
@@ -77,31 +83,23 @@ def test_a_torn_last_line_is_cut_off_and_the_run_goes_on(path, lost):
 def test_a_head_that_is_torn_is_written_again(path):
     path.write_text("method,da")
     Rows(path).add(row())
-    assert list(Rows(path)) == [row()]
+    assert Rows(path).has(CELL)
     assert path.read_text().startswith(",".join(COLUMNS) + "\n")
 
 
 def test_of_two_rows_for_one_fit_the_later_counts(path):
-    rows = Rows(path)
-    rows.add(row())
-    rows.add(row(accuracy=0.875))
-    assert [one.accuracy for one in Rows(path)] == [0.875]
-
-
-def test_a_fit_with_another_budget_is_another_fit(path):
-    rows = Rows(path)
-    rows.add(row())
-    assert rows.has(CELL)
-    assert not rows.has(replace(CELL, budget=Budget(8, 2)))
-    assert not rows.has(replace(CELL, budget=Budget(4, 2, unit_seconds=1.0)))
+    for accuracy in (0.75, 0.875):
+        Rows(path).add(row(accuracy=accuracy))
+    assert [*Rows(path).frame([CELL])["accuracy"]] == [0.875]
 
 
 def test_a_fit_that_failed_is_kept_and_tried_again(path):
     Rows(path).add(row(accuracy=np.nan, failure="ValueError: no\nway"))
-    (read,) = Rows(path)
-    assert read.failure == "ValueError: no way"
-    assert np.isnan(read.accuracy)
-    assert not Rows(path).has(CELL)
+    read = Rows(path)
+    assert len(read) == 1
+    assert not read.has(CELL)
+    assert read.frame([CELL]).empty
+    assert ",ValueError: no way," in path.read_text()
 
 
 def test_a_foreign_file_is_left_alone(path):
@@ -127,12 +125,10 @@ def test_a_disk_that_is_full_is_a_sentence(tmp_path):
         rows.add(row())
 
 
-def test_versions_and_machine_name_what_matters():
+def test_circumstances_name_what_matters():
+    found = circumstances("pglearn \n reproduce")
     for name in ("pglearn", "Python", "NumPy", "SciPy", "scikit-learn"):
-        assert f"{name} " in versions()
-    assert re.match(r"pglearn \S+ [0-9a-f]{8}, ", versions())
-    assert machine().endswith("cores")
-
-
-def test_a_command_is_one_line():
-    assert Circumstances.here("pglearn \n reproduce").command == "pglearn reproduce"
+        assert f"{name} " in found["versions"]
+    assert re.match(r"pglearn \S+ [0-9a-f]{8}, ", found["versions"])
+    assert found["machine"].endswith("cores")
+    assert found["command"] == "pglearn reproduce"

@@ -1,4 +1,4 @@
-"""The harness: what a learner is given, what is timed, what is kept."""
+"""The harness: what a learner is given, what is timed, what comes back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import pytest
 
 from pglearn.datasets import load_benchmark
 from pglearn.reproduction import methods
-from pglearn.reproduction import run as harness
-from pglearn.reproduction.methods import Budget
-from pglearn.reproduction.rows import Cell, Circumstances, Rows
-from pglearn.reproduction.run import run
+from pglearn.reproduction.experiments import Cell
+from pglearn.reproduction.methods import METHODS, Budget
+from pglearn.reproduction.run import accuracy, outcomes
 
-HERE = Circumstances("versions", "machine", "command")
 CELL = Cell("spy", "tiny", 10, 2, "none", Budget(4, 2))
+SEARCH = Cell("PG-learn", "tiny", 20, 1, "uniform", Budget(4, 4))
 
 
 class Spy:
@@ -34,11 +33,6 @@ class Spy:
         return self
 
 
-@pytest.fixture
-def rows(tmp_path):
-    return Rows(tmp_path / "rows.csv")
-
-
 @pytest.fixture(autouse=True)
 def spy(monkeypatch):
     monkeypatch.setattr(Spy, "given", [])
@@ -46,58 +40,32 @@ def spy(monkeypatch):
     return Spy
 
 
-def test_a_learner_sees_no_label_of_a_test_row(data, rows):
-    run([CELL], {"tiny": data}, rows, HERE)
+def test_a_learner_sees_no_label_of_a_test_row_and_is_scored_on_these(data):
+    (outcome,) = outcomes([CELL], {"tiny": data})
     ((budget, seed, X, y),) = Spy.given
     labelled = data.labelled(10, 2)
     assert (y[~labelled] == -1).all()
     assert (y[labelled] == data.y[labelled]).all()
     np.testing.assert_array_equal(X, data.X)
     assert (budget, seed) == (CELL.budget, 2)
+    figures = outcome.figures(data)
+    assert figures["accuracy"] == pytest.approx((data.y[~labelled] == 0).mean())
+    assert np.isnan(figures["validation_accuracy"]), "a method need not tell"
 
 
-def test_accuracy_is_that_of_the_test_rows(data, rows):
-    run([CELL], {"tiny": data}, rows, HERE)
-    (row,) = rows
-    assert row.accuracy == pytest.approx((data.y[~data.labelled(10, 2)] == 0).mean())
-    assert np.isnan(row.validation_accuracy), "a method need not tell"
-
-
-def test_noise_is_that_of_the_split(data, rows):
-    run([replace(CELL, noise="normal")], {"tiny": data}, rows, HERE)
+def test_noise_is_that_of_the_split(data):
+    list(outcomes([replace(CELL, noise="normal")], {"tiny": data}))
     np.testing.assert_array_equal(Spy.given[0][2], data.features("normal", 2))
 
 
-def test_only_the_fit_is_timed(data, rows, monkeypatch):
-    def slowly(*arguments):
+def test_only_the_fit_is_timed(data, monkeypatch):
+    def slowly(budget, seed):
         time.sleep(0.3)
-        return 1.0
+        return Spy(budget, seed)
 
-    monkeypatch.setattr(harness, "accuracy", slowly)
-    monkeypatch.setitem(methods.METHODS, "spy", lambda budget, seed: slowly() and Spy(budget, seed))
-    run([CELL], {"tiny": data}, rows, HERE)
-    (row,) = rows
-    assert row.seconds < 0.25
-
-
-def test_what_has_a_row_is_not_fitted_again(data, rows):
-    cells = [replace(CELL, split=split) for split in range(3)]
-    run(cells[:2], {"tiny": data}, rows, HERE)
-    told = []
-    run(cells, {"tiny": data}, Rows(rows.path), HERE, done=told.append)
-    assert [seed for _, seed, _, _ in Spy.given] == [0, 1, 2]
-    assert [row.cell for row in told] == cells[2:]
-
-
-def test_a_method_that_fails_leaves_a_row_and_the_others_go_on(data, rows, monkeypatch):
-    def no_luck(budget, seed):
-        raise ValueError("a degenerate metric")
-
-    monkeypatch.setitem(methods.METHODS, "luckless", no_luck)
-    run([replace(CELL, method="luckless"), CELL], {"tiny": data}, rows, HERE)
-    failed, fine = rows
-    assert failed.failure == "ValueError: a degenerate metric"
-    assert fine.ok
+    monkeypatch.setitem(methods.METHODS, "spy", slowly)
+    (outcome,) = outcomes([CELL], {"tiny": data})
+    assert outcome.seconds < 0.25
 
 
 class WithoutAnswer(Spy):
@@ -134,46 +102,69 @@ def raising(error):
         (TooShort, "InputError: transduction_ has the shape (59,): make it one label for each of 60 rows."),
         (AsColumn, "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows."),
         (InPlace, "ValueError: output array is read-only"),
-        (raising(TypeError("no such option")), "TypeError: no such option"),
         (raising(KeyError("metric")), "KeyError: 'metric'"),
-        (raising(IndexError("row 60")), "IndexError: row 60"),
     ],
 )
-def test_whatever_a_method_does_is_a_row_and_the_others_go_on(folder, rows, monkeypatch, method, failure):
+def test_whatever_a_method_does_is_an_outcome_and_the_others_go_on(folder, monkeypatch, method, failure):
     data = load_benchmark("yale", folder)
     monkeypatch.setitem(methods.METHODS, "careless", method)
     cell = replace(CELL, data="yale")
-    run([replace(cell, method="careless"), cell], {"yale": data}, rows, HERE)
-    failed, fine = rows
+    failed, fine = outcomes([replace(cell, method="careless"), cell], {"yale": data})
     assert failed.failure.startswith(failure)
-    assert np.isnan(failed.accuracy)
-    assert fine.ok
+    assert np.isnan(failed.figures(data)["accuracy"])
+    assert not fine.failure
 
 
-def test_ctrl_c_in_a_method_ends_the_run(data, rows, monkeypatch):
-    monkeypatch.setitem(methods.METHODS, "careless", raising(KeyboardInterrupt()))
+class Interrupted(Spy):
+    stop_reason_ = "interrupted"
+
+
+@pytest.mark.parametrize("method", [raising(KeyboardInterrupt()), Interrupted])
+def test_ctrl_c_in_a_method_ends_the_run(data, monkeypatch, method):
+    monkeypatch.setitem(methods.METHODS, "careless", method)
     with pytest.raises(KeyboardInterrupt):
-        run([replace(CELL, method="careless"), CELL], {"tiny": data}, rows, HERE)
-    assert len(rows) == 0
+        list(outcomes([replace(CELL, method="careless"), CELL], {"tiny": data}))
+    assert sum(seed == CELL.seed for _, seed, _, _ in Spy.given) <= 1
 
 
-def test_an_interrupted_fit_leaves_no_row(data, rows, monkeypatch):
-    class Interrupted(Spy):
-        stop_reason_ = "interrupted"
+@pytest.fixture(scope="module")
+def watched():
+    from tests.reproduction import tiny
 
-    monkeypatch.setitem(methods.METHODS, "spy", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run([CELL], {"tiny": data}, rows, HERE)
-    assert len(rows) == 0
+    data = {"tiny": tiny.benchmark()}
+    cells = [replace(SEARCH, split=split) for split in range(2)]
+    return data["tiny"], [
+        {outcome.cell.split: outcome for outcome in outcomes(cells, data, jobs=jobs, watch=True)} for jobs in (1, 2)
+    ]
 
 
-def test_side_by_side_gives_the_same_rows(data, tmp_path):
-    cells = [Cell("PG-learn", "tiny", 20, split, "uniform", Budget(2, 2)) for split in range(2)]
-    found = []
-    for jobs in (1, 2):
-        rows = Rows(tmp_path / f"{jobs}.csv")
-        run(cells, {"tiny": data}, rows, HERE, jobs=jobs)
-        found.append({row.cell: (row.accuracy, row.validation_accuracy) for row in rows})
-    assert found[0] == found[1]
-    assert set(found[0]) == set(cells)
-    assert all(0 <= validation <= 1 for _, validation in found[0].values())
+def test_side_by_side_gives_the_same_answers(watched):
+    data, (alone, together) = watched
+    assert set(alone) == set(together) == {0, 1}
+    for split, outcome in alone.items():
+        np.testing.assert_array_equal(outcome.labels, together[split].labels)
+        np.testing.assert_array_equal(outcome.trace(data).weights, together[split].trace(data).weights)
+        assert outcome.trace(data).rows.equals(together[split].trace(data).rows)
+
+
+def test_every_candidate_of_every_round_is_seen(watched):
+    """T = 4 in the rounds that end at 1, 2 and 4; two of four are replaced after the first two."""
+    data, (outcomes_of, _) = watched
+    trace = outcomes_of[1].trace(data)
+    assert trace.rows["until"].value_counts().to_dict() == {1: 4, 2: 4, 4: 4}
+    assert trace.rows["candidate"].nunique() == 8
+    assert trace.weights.shape == (6,)
+
+
+def test_a_watched_fit_is_a_fit_like_any_other_and_the_best_at_its_end_is_its_answer(watched):
+    data, (outcomes_of, _) = watched
+    outcome, trace = outcomes_of[1], outcomes_of[1].trace(data)
+    model = METHODS["PG-learn"](SEARCH.budget, SEARCH.seed).fit(data.features("uniform", 1), data.shown(20, 1))
+    np.testing.assert_array_equal(outcome.labels, model.transduction_)
+    last = trace.best.iloc[-1]
+    assert trace.best["until"].tolist() == [1, 2, 4]
+    assert last["test"] == accuracy(data, SEARCH, model.transduction_)
+    chosen = model.search_results_["selected"]
+    assert last["candidate"] == model.search_results_["candidate"][chosen]
+    assert last["validation"] == outcome.validation_accuracy == model.search_results_["accuracy"][chosen]
+    np.testing.assert_array_equal(trace.weights, model.feature_weights_)

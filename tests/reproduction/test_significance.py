@@ -42,12 +42,12 @@ def test_no_mark_where_the_other_is_better():
     found = compared(OTHER - DISTINCT, OTHER)
     assert found.p == pytest.approx(2 / 1024)
     assert found.mark == ""
-    assert found.worse
+    assert found.advantage < 0
 
 
 def test_equal_results():
     found = compared(OTHER, OTHER)
-    assert (found.p, found.mark, found.difference) == (1.0, "", 0.0)
+    assert (found.p, found.mark, found.advantage) == (1.0, "", 0.0)
 
 
 def test_ties_and_zeros_raise_no_warning():

@@ -5,7 +5,7 @@ from pglearn.baselines.grid import Grid
 from pglearn.baselines.idml import IDML, FullIDML
 from pglearn.baselines.minent import MinEnt, SpreadMinEnt
 from pglearn.baselines.random import Rand
-from pglearn.baselines.trials import Clock, Found, Method, Trial, search
+from pglearn.baselines.search import Clock, Found, Method, Trial, search
 
 __all__ = [
     "AEW",

@@ -18,37 +18,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from pglearn.baselines.descent import Point, descended
 from pglearn.baselines.grid import halvings
-from pglearn.baselines.spread import Spread
-from pglearn.baselines.trials import Clock, Trial
+from pglearn.baselines.search import Clock, SpreadingMethod, Trial
 from pglearn.engine.adjoint import contracted, inner_products, row_stochastic_pull
 from pglearn.graph import Edges, Graph, k_nearest
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_of_exponents, squared_distances
 from pglearn.problem import Array, Problem, column_medians
-from pglearn.propagation import Solution
 
 SCALE_NEIGHBOUR = 7
 
 
 @dataclass(frozen=True)
-class AEW:
+class AEW(SpreadingMethod):
     """One descent on ℓ per k; the ends of k_range first, then what halves the gaps between those seen."""
 
+    name: ClassVar[str] = "AEW"
     k_range: tuple[int, int]
-    spread: Spread
-
-    @property
-    def name(self) -> str:
-        return "AEW"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         for number, k in enumerate(halvings(*self.k_range)):
-            local = LocalGraph.of(problem, k)
+            local = LocalGraph.from_problem(problem, k)
             seen = 0
             best: Point | None = None
             for point in descended(local.evaluated, np.ones(problem.X.shape[1])):
@@ -58,12 +53,11 @@ class AEW:
                 if clock.reason:
                     break
             assert best is not None
-            accuracy = self.spread.accuracy(problem, local.graph(best.x))
+            accuracy = self.accuracy(problem, local.graph(best.x))
             yield Trial(number, seen - 1, k, best.x**2, accuracy, best.g)
 
-    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
-        graph = LocalGraph.of(problem, trial.k).graph(np.sqrt(trial.a))
-        return graph, self.spread.answer(problem, graph)
+    def graph(self, problem: Problem, k: int, a: Array) -> Graph:
+        return LocalGraph.from_problem(problem, k).graph(np.sqrt(a))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +70,7 @@ class LocalGraph:
     """s_i s_j per edge."""
 
     @classmethod
-    def of(cls, problem: Problem, k: int) -> LocalGraph:
+    def from_problem(cls, problem: Problem, k: int) -> LocalGraph:
         neighbours = k_nearest(problem.X - problem.centre, k)
         edges, s = Edges.between_neighbours(neighbours), local_scales(problem.X, neighbours)
         return cls(problem, edges, s[edges.i] * s[edges.j])

@@ -9,38 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from pglearn.baselines.spread import Spread
-from pglearn.baselines.trials import Clock, Trial
-from pglearn.graph import Graph
+from pglearn.baselines.search import Clock, SpreadingMethod, Trial
 from pglearn.problem import Problem
-from pglearn.propagation import Solution
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(SpreadingMethod):
     """The points of the grid, level by level, each with the same weight 1/σ² for all features."""
 
+    name: ClassVar[str] = "Grid"
     k_range: tuple[int, int]
     sigma_range: tuple[float, float]
-    spread: Spread
-
-    @property
-    def name(self) -> str:
-        return "Grid"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         for number, (k, sigma) in enumerate(points(self.k_range, self.sigma_range)):
             a = np.full(problem.X.shape[1], sigma**-2)
-            accuracy = self.spread.accuracy(problem, self.spread.graph(problem, k, a))
+            accuracy = self.accuracy(problem, self.graph(problem, k, a))
             clock.tick()
             yield Trial(number, 0, k, a, accuracy, settings={"sigma": sigma})
-
-    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
-        graph = self.spread.graph(problem, trial.k, trial.a)
-        return graph, self.spread.answer(problem, graph)
 
 
 def points(k_range: tuple[int, int], sigma_range: tuple[float, float]) -> Iterator[tuple[int, float]]:

@@ -28,15 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import entr
 from sklearn.metrics import pairwise_distances
 
 from pglearn.baselines.itml import Pairs, learned_metric, learned_root
-from pglearn.baselines.masses import mass_normalised
-from pglearn.baselines.spread import Spread
-from pglearn.baselines.trials import Clock, Trial, log_uniform
+from pglearn.baselines.search import Clock, SpreadingMethod, Trial, log_uniform, mass_normalised
 from pglearn.graph import Graph, weighted_graph
 from pglearn.problem import UNLABELLED, Array, Problem
 from pglearn.propagation import Solution
@@ -49,70 +48,46 @@ MOST_ROWS = 1000  # rows of which all pairs are looked at
 
 
 @dataclass(frozen=True)
-class IDML:
+class IDML(SpreadingMethod):
     """Self-training from random (k, ρ, β)."""
 
+    name: ClassVar[str] = "IDML"
     k_range: tuple[int, int]
     sigma_range: tuple[float, float]
     seed: int
-    spread: Spread
-
-    @property
-    def name(self) -> str:
-        return "IDML"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         shown = problem.shown
-        tuning = replace(
-            problem,
-            **{name: getattr(problem, name)[shown] for name in ("labelled", "codes", "fold", "scored")},
-        )
+        parts = {name: getattr(problem, name)[shown] for name in ("labelled", "codes", "fold", "scored")}
+        tuning = replace(problem, **parts)
         bounds = distance_bounds(problem.X, self.seed)
         for number in count():
             rng = np.random.default_rng([self.seed, number])
             k = int(rng.integers(*self.k_range, endpoint=True))
             sigma, beta = log_uniform(rng, *self.sigma_range), float(rng.choice(BETAS))
-            for step, (A, guesses, accuracy) in enumerate(self._rounds(problem, tuning, bounds, k, sigma, beta, rng)):
-                clock.tick()
-                settings = {"sigma": sigma, "beta": beta}
+            A, new = self._prior(problem.X.shape[1]), tuning.labelled
+            codes = np.full(len(problem.X), UNLABELLED)
+            codes[tuning.labelled] = tuning.codes
+            guesses = np.full_like(codes, UNLABELLED)
+            for step in count():
+                if bounds is not None:
+                    A = self._learned(A, labelled_pairs(problem.X, codes, new, bounds, rng))
                 a = self._scaled(A, 1 / (2 * sigma**2))
-                yield Trial(number, step, k, a, accuracy, settings=settings, guesses=guesses)
-
-    def _rounds(
-        self,
-        problem: Problem,
-        tuning: Problem,
-        bounds: tuple[float, float] | None,
-        k: int,
-        sigma: float,
-        beta: float,
-        rng: np.random.Generator,
-    ) -> Iterator[tuple[Array, Array, float]]:
-        """The metric, the guesses that were spread with it, and the accuracy of every round."""
-        A = self._prior(problem.X.shape[1])
-        codes = np.full(len(problem.X), UNLABELLED)
-        codes[tuning.labelled] = tuning.codes
-        guesses = np.full_like(codes, UNLABELLED)
-        new = tuning.labelled
-        while True:
-            if bounds is not None:
-                A = self._learned(A, labelled_pairs(problem.X, codes, new, bounds, rng))
-            graph = self._graph(problem, k, self._scaled(A, 1 / (2 * sigma**2)))
-            F = self._answer(tuning, graph, guesses)
-            fair = len(tuning.labelled) < len(problem.labelled)
-            accuracy = _accuracy(problem, F) if fair else self.spread.accuracy(problem, graph)
-            yield A, guesses, accuracy
-            new = confident_rows(F, codes, beta)
-            if not len(new):
-                return
-            guesses = guesses.copy()
-            guesses[new] = codes[new] = F[new].argmax(axis=1)
-            if (codes != UNLABELLED).mean() >= LABELLED_SHARE:
-                return
+                graph = self.graph(problem, k, a)
+                F = self._answer(tuning, graph, guesses)
+                fair = len(tuning.labelled) < len(problem.labelled)
+                accuracy = _accuracy(problem, F) if fair else self.accuracy(problem, graph)
+                clock.tick()
+                yield Trial(number, step, k, a, accuracy, settings={"sigma": sigma, "beta": beta}, guesses=guesses)
+                new = confident_rows(F, codes, beta)
+                guesses = guesses.copy()
+                guesses[new] = codes[new] = F[new].argmax(axis=1)
+                if not len(new) or (codes != UNLABELLED).mean() >= LABELLED_SHARE:
+                    break
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         assert trial.guesses is not None
-        graph = self._graph(problem, trial.k, trial.a)
+        graph = self.graph(problem, trial.k, trial.a)
         F = self._answer(problem, graph, trial.guesses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
 
@@ -126,15 +101,12 @@ class IDML:
         """The metric times a number."""
         return A * factor
 
-    def _graph(self, problem: Problem, k: int, A: Array) -> Graph:
-        return self.spread.graph(problem, k, A)
-
     def _answer(self, problem: Problem, graph: Graph, guesses: Array) -> Array:
         """F from the labels of the problem and the guesses, class masses normalised; zeros where nothing reaches."""
         beliefs = np.zeros((len(problem.X), problem.n_classes))
         guessed = np.flatnonzero(guesses != UNLABELLED)
         beliefs[guessed, guesses[guessed]] = 1
-        solution = self.spread.answer(problem, graph, beliefs)
+        solution = self.spread(problem, graph, beliefs)
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= F.shape[1] * solution.error] = 0
         return mass_normalised(F)
@@ -143,9 +115,7 @@ class IDML:
 class FullIDML(IDML):
     """The same with a full metric; its trials hold L."""
 
-    @property
-    def name(self) -> str:
-        return "IDML (full metric)"
+    name: ClassVar[str] = "IDML (full metric)"
 
     def _prior(self, features: int) -> Array:
         return np.eye(features)
@@ -156,8 +126,8 @@ class FullIDML(IDML):
     def _scaled(self, A: Array, factor: float) -> Array:
         return np.asarray(A * np.sqrt(factor))
 
-    def _graph(self, problem: Problem, k: int, A: Array) -> Graph:
-        return weighted_graph((problem.X - problem.centre) @ A, np.ones(A.shape[1]), k)
+    def graph(self, problem: Problem, k: int, a: Array) -> Graph:
+        return weighted_graph((problem.X - problem.centre) @ a, np.ones(a.shape[1]), k)
 
 
 def confident_rows(F: Array, codes: Array, beta: float) -> Array:

@@ -22,14 +22,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 
 from pglearn.baselines.descent import Point, descended
 from pglearn.baselines.harmonic import Harmonic
-from pglearn.baselines.masses import mass_normalised
-from pglearn.baselines.spread import PRECISION, TOLERANCE, Spread
-from pglearn.baselines.trials import Clock, Trial, log_uniform
+from pglearn.baselines.search import (
+    PRECISION,
+    TOLERANCE,
+    Clock,
+    Method,
+    SpreadingMethod,
+    Trial,
+    log_uniform,
+    mass_normalised,
+)
 from pglearn.engine import CPUEngine
 from pglearn.graph import Graph, weighted_graph
 from pglearn.loss import Entropy, Yardstick
@@ -45,16 +53,13 @@ MOST_STEPS = 50  # of a descent on the entropy of LGC, where it does not converg
 
 
 @dataclass(frozen=True)
-class MinEnt:
+class MinEnt(Method):
     """Descents on σ from random starts."""
 
+    name: ClassVar[str] = "MinEnt"
     k_range: tuple[int, int]
     sigma_range: tuple[float, float]
     seed: int
-
-    @property
-    def name(self) -> str:
-        return "MinEnt"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         for number in count():
@@ -72,26 +77,22 @@ class MinEnt:
                 yield Trial(number, step, k, point.x**-2, point.accuracy, point.g, settings)
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
-        graph = weighted_graph(problem.X, trial.a, trial.k, problem.centre)
+        graph = self.graph(problem, trial.k, trial.a)
         solution = Harmonic(graph, trial.settings["epsilon"], problem.labelled, problem.Y)
         F = mass_normalised(solution.F, solution.masses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
 
 
 @dataclass(frozen=True)
-class SpreadMinEnt:
+class SpreadMinEnt(SpreadingMethod):
     """Algorithm 1 on the entropy of LGC's labels, from a new draw whenever it has converged."""
 
+    name: ClassVar[str] = "MinEnt (LGC)"
     draws: Draws
-    spread: Spread
-
-    @property
-    def name(self) -> str:
-        return "MinEnt (LGC)"
 
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         loss = Entropy()
-        engine = CPUEngine(loss=loss, propagation=LGC(self.spread.alpha, tolerance=TOLERANCE, precision=PRECISION))
+        engine = CPUEngine(loss=loss, propagation=LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION))
         descent = Descent(Yardstick.of(loss, problem.scored_codes, problem.n_classes))
         for number in count():
             candidate = self.draws.candidate(number)
@@ -107,10 +108,6 @@ class SpreadMinEnt:
                 if descent.converged(candidate):
                     break
                 candidate.a = descent.step(candidate.a, evaluation.dg_da)
-
-    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
-        graph = self.spread.graph(problem, trial.k, trial.a)
-        return graph, self.spread.answer(problem, graph)
 
 
 def evaluated(problem: Problem, k: int, sigma: Array, epsilon: float) -> Point:

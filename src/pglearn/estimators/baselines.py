@@ -1,72 +1,155 @@
-"""The methods that the paper compares PG-learn with, as scikit-learn classifiers."""
+"""The methods that the paper compares PG-learn with, as scikit-learn classifiers.
+
+Their parameters are fields: a dataclass writes the constructors.
+"""
 
 from __future__ import annotations
 
+import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pglearn import parameters
-from pglearn.baselines import AEW, IDML, FullIDML, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial
+from pglearn.baselines import AEW, IDML, Clock, Found, FullIDML, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial, search
 from pglearn.baselines.aew import spreading
 from pglearn.baselines.minent import MOST_ROWS
-from pglearn.baselines.random import WeightDraws
-from pglearn.baselines.spread import Spread
 from pglearn.errors import InputError
-from pglearn.estimators.baseline import BaselineClassifier
-from pglearn.estimators.ensemble import Member
+from pglearn.estimators.base import (
+    TableClassifier,
+    about,
+    check_labels_given,
+    check_several_rows,
+    one_column,
+    warn_if_unsolved,
+)
+from pglearn.estimators.ensemble import GraphEnsemble, Member
+from pglearn.estimators.scaling import Scaling
 from pglearn.graph import mean_distance
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Solution
+from pglearn.search import Candidate, Listener
 from pglearn.search.candidate import Draws, Space
-from pglearn.views import View
+from pglearn.search.interrupts import first_interrupt
+from pglearn.search.limits import one_thread
+from pglearn.views import View, given_view
 
-DRAWS: dict[str, type[Draws]] = {"bandwidths": Draws, "weights": WeightDraws}
+DRAWS = {"bandwidths": None, "weights": None}
 METRICS: dict[str, type[IDML]] = {"diagonal": IDML, "full": FullIDML}
+PROPAGATIONS = {"harmonic": None, "lgc": None}
 MOST_FEATURES = 5_000  # of a full metric: 200 MB, and as much again to learn it
 
 
-class _Bandwidths(BaselineClassifier):
-    """Methods that draw bandwidths and spread labels with LGC."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaselineClassifier(TableClassifier):
+    """A method that tries one configuration after another until its budget ends, in one thread."""
 
-    def __init__(
-        self,
-        *,
-        budget: int = 64,
-        unit_steps: int = 1,
-        unit_seconds: float | None = None,
-        n_candidates: int = 1,
-        k_range: tuple[int, int] = (5, 20),
-        bandwidth_range: tuple[float, float] = (0.1, 10.0),
-        validation: str = "loo",
-        scale: str | bool = False,
-        alpha: float = 0.99,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-    ) -> None:
-        self.budget = budget
-        self.unit_steps = unit_steps
-        self.unit_seconds = unit_seconds
-        self.n_candidates = n_candidates
-        self.k_range = k_range
-        self.bandwidth_range = bandwidth_range
-        self.validation = validation
-        self.scale = scale
-        self.alpha = alpha
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
+    budget: int = 64
+    unit_steps: int = 1
+    unit_seconds: float | None = None
+    n_candidates: int = 1
+    k_range: tuple[int, int] = (5, 20)
+    validation: str = "loo"
+    scale: str | bool = False
+    random_state: Any = None
+    verbose: int = 0
+    max_time: float | None = None
+    _member_type: ClassVar[type[Member]] = Member
+
+    def fit(self, X: Any, y: Any, *, listeners: tuple[Listener, ...] = ()) -> Self:
+        """Look for the best configuration and label every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, numbers without gaps (`pglearn.TableEncoder` makes them of any table).
+        y : array-like of shape (n,)
+            Labels; -1, None or NaN where unlabelled.
+        listeners : tuple of callables
+            Called with every event of the search, a dict (`pglearn.search.events`).
+
+        Notes
+        -----
+        Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
+        second Ctrl-C stops as usual.
+        """
+        from pglearn.progress import silence, trials_bar
+
+        check_labels_given(self, y)
+        self._check_parameters()
+        seed = parameters.seed(self.random_state)
+        X = self._numbers(X, reset=True)
+        check_several_rows(X)
+        scaling = Scaling.for_points(X, self.scale)
+        X = scaling.transform(X)
+        problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
+        method = self._method(problem, seed)
+        with first_interrupt() as interrupt, one_thread(), trials_bar() if self.verbose else silence() as shown:
+            clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
+            interrupt.then = clock.stop
+            found = search(method, problem, clock, (*shown, *listeners), **about(X, problem))
+            self._conclude(scaling, problem, method, found)
+        if found.reason == "interrupted":
+            warnings.warn(
+                "The search was interrupted: the labels are those of the best configuration so far. "
+                "Fit again for more.",
+                stacklevel=2,
+            )
+        return self
+
+    @abstractmethod
+    def _method(self, problem: Problem, seed: int) -> Method:
+        """The search, for one problem."""
+
+    def _check_parameters(self) -> None:
+        parameters.check_whole("budget", self.budget, 1, "it is the number of units (B)")
+        parameters.check_whole("n_candidates", self.n_candidates, 1, "the budget is multiplied by it")
+        parameters.check_whole("unit_steps", self.unit_steps, least=1)
+        parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
+        parameters.check_positive_or_none("max_time", self.max_time)
+        parameters.whole_range("k_range", self.k_range, least=1)
+
+    def _conclude(self, scaling: Scaling, problem: Problem, method: Method, found: Found) -> None:
+        best, trials = found.best, found.trials
+        graph, solution = method.answer(problem, best)
+        warn_if_unsolved([solution])
+        view, a = self._metric(problem.X, best)
+        member = self._member_type.from_solution(Candidate(best.candidate, best.k, a), solution)
+        self._publish(GraphEnsemble.from_members(problem.X, scaling, [view], problem, [member]))
+        self.graph_ = graph.W
+        self.search_results_ = _results(trials, best.candidate)
+        self.history_ = {name: trials[name] for name in ("candidate", "step", "loss", "accuracy", "seconds")}
+        self.stop_reason_ = found.reason
+
+    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
+        """The coordinates in which the graph measures distances, and their weights."""
+        return given_view(X), best.a
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _DrawsBandwidths(BaselineClassifier):
+    """A method that draws bandwidths."""
+
+    bandwidth_range: tuple[float, float] = (0.1, 10.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         parameters.positive_range("bandwidth_range", self.bandwidth_range)
-        LGC(self.alpha)
+
+    def _sigma_range(self, problem: Problem, seed: int) -> tuple[float, float]:
+        low, high = self.bandwidth_range
+        mean = mean_distance(problem.X, seed)
+        return low * mean, high * mean
+
+    def _draws(self, problem: Problem, seed: int) -> Draws:
+        space = Space(problem.X.shape[1], mean_distance(problem.X, seed))
+        return Draws((space,), self.k_range, self.bandwidth_range, seed)
 
 
-class GridClassifier(_Bandwidths):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GridClassifier(_DrawsBandwidths):
     """Label spreading with one bandwidth for all features, on a grid over (k, σ) that is refined while time lasts.
 
     The grid starts with the corners of its range and halves its cells level by level (`pglearn.baselines.grid`). All
@@ -102,7 +185,8 @@ class GridClassifier(_Bandwidths):
 
     Attributes
     ----------
-    classes_, transduction_, label_distributions_, confidence_, unreached_, feature_weights_, n_neighbors_, graph_
+    classes_, transduction_, label_distributions_, confidence_, unreached_, feature_weights_, n_neighbors_, graph_, \
+scaled_, n_features_in_, feature_names_in_
         As in :class:`pglearn.PGLearnClassifier`.
     search_results_ : dict of arrays
         One row per configuration drawn: candidate, k, what else was drawn for it (here sigma), born and died (units),
@@ -111,8 +195,6 @@ class GridClassifier(_Bandwidths):
         One row per trial: candidate, step, loss, accuracy, seconds (since the search began).
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
-    scaled_, logarithms_, n_features_in_, feature_names_in_
-        As in :class:`pglearn.PGLearnClassifier`.
 
     Examples
     --------
@@ -126,12 +208,14 @@ class GridClassifier(_Bandwidths):
     True
     """
 
+    alpha: float = 0.99
+
     def _method(self, problem: Problem, seed: int) -> Method:
-        k_range = parameters.whole_range("k_range", self.k_range, least=1)
-        return Grid(k_range, _sigmas(problem, self.bandwidth_range, seed), Spread(self.alpha))
+        return Grid(self.alpha, self.k_range, self._sigma_range(problem, seed))
 
 
-class RandClassifier(_Bandwidths):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandClassifier(_DrawsBandwidths):
     """Rand_d: label spreading with k and one bandwidth per feature drawn at random, again and again.
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, and one more. An evaluation is one draw, and
@@ -144,50 +228,16 @@ class RandClassifier(_Bandwidths):
         it. Among hundreds of bandwidths a few small ones outdo all others, and the graph is poor.
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 64,
-        unit_steps: int = 1,
-        unit_seconds: float | None = None,
-        n_candidates: int = 1,
-        k_range: tuple[int, int] = (5, 20),
-        bandwidth_range: tuple[float, float] = (0.1, 10.0),
-        draw: str = "bandwidths",
-        validation: str = "loo",
-        scale: str | bool = False,
-        alpha: float = 0.99,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            unit_steps=unit_steps,
-            unit_seconds=unit_seconds,
-            n_candidates=n_candidates,
-            k_range=k_range,
-            bandwidth_range=bandwidth_range,
-            validation=validation,
-            scale=scale,
-            alpha=alpha,
-            random_state=random_state,
-            verbose=verbose,
-            max_time=max_time,
-        )
-        self.draw = draw
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        parameters.choice(self.draw, DRAWS, "draw")
+    alpha: float = 0.99
+    draw: str = "bandwidths"
 
     def _method(self, problem: Problem, seed: int) -> Method:
-        k_range = parameters.whole_range("k_range", self.k_range, least=1)
-        draws = parameters.choice(self.draw, DRAWS, "draw")
-        return Rand(_draws(draws, problem, k_range, self.bandwidth_range, seed), Spread(self.alpha))
+        parameters.choice(self.draw, DRAWS, "draw")
+        return Rand(self.alpha, self._draws(problem, seed), self.draw)
 
 
-class MinEntClassifier(BaselineClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MinEntClassifier(_DrawsBandwidths):
     """MinEnt: the bandwidths that leave the labels of unlabelled rows least in doubt (Zhu, Ghahramani, Lafferty 2003).
 
     The entropy of the harmonic solution, smoothed by ε, is minimised over one bandwidth per feature by gradient
@@ -210,59 +260,33 @@ class MinEntClassifier(BaselineClassifier):
     Notes
     -----
     A dense matrix of the unlabelled rows is factored for the harmonic solution: it takes tables of up to 5,000 rows.
-
-    Rows are joined to their k nearest; Zhu et al. join all pairs, which ``k_range=(n, n)`` does too. On the paper's
-    data with 10 % labels and as many evaluations (`budget=60` on Yale, 20 on USPS, `random_state` the number of the
-    split), accuracy with k from 5 to 20 and with all pairs was .576 and .583 (Yale, split 0), .693 and .717 (Yale,
-    split 1), .904 and .889 (USPS, split 0), and all pairs took 7 (Yale) and 20 times (USPS) as long.
+    Rows are joined to their k nearest; Zhu et al. join all pairs, which ``k_range=(n, n)`` does too, at 7 to 20 times
+    the time and without a clear gain on the paper's data.
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 64,
-        unit_steps: int = 1,
-        unit_seconds: float | None = None,
-        n_candidates: int = 1,
-        k_range: tuple[int, int] = (5, 20),
-        bandwidth_range: tuple[float, float] = (0.1, 10.0),
-        propagation: str = "harmonic",
-        validation: str = "loo",
-        scale: str | bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-    ) -> None:
-        self.budget = budget
-        self.unit_steps = unit_steps
-        self.unit_seconds = unit_seconds
-        self.n_candidates = n_candidates
-        self.k_range = k_range
-        self.bandwidth_range = bandwidth_range
-        self.propagation = propagation
-        self.validation = validation
-        self.scale = scale
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        parameters.positive_range("bandwidth_range", self.bandwidth_range)
-        parameters.choice(self.propagation, {"harmonic": None, "lgc": None}, "propagation")
+    propagation: str = "harmonic"
 
     def _method(self, problem: Problem, seed: int) -> Method:
-        k_range = parameters.whole_range("k_range", self.k_range, least=1)
+        parameters.choice(self.propagation, PROPAGATIONS, "propagation")
         if self.propagation == "lgc":
-            return SpreadMinEnt(_draws(Draws, problem, k_range, self.bandwidth_range, seed), Spread())
+            return SpreadMinEnt(0.99, self._draws(problem, seed))
         if len(problem.X) > MOST_ROWS:
             raise InputError(
                 f"X has {len(problem.X):,} rows, and MinEntClassifier factors a dense matrix of all unlabelled ones: "
                 f"take at most {MOST_ROWS:,} of them, or propagation='lgc'."
             )
-        return MinEnt(k_range, _sigmas(problem, self.bandwidth_range, seed), seed)
+        return MinEnt(self.k_range, self._sigma_range(problem, seed), seed)
 
 
+@dataclass(frozen=True, eq=False)
+class _LocalMember(Member):
+    """A member whose bandwidths are local: a new row has one of its own."""
+
+    def spreading(self, X: Array) -> Callable[[Array], Array]:
+        return spreading(X, self.a, self.k, self.F)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class AEWClassifier(BaselineClassifier):
     """AEW: edge weights by which every row is best made up of its neighbours (Karasuyama & Mamitsuka 2017).
 
@@ -275,46 +299,15 @@ class AEWClassifier(BaselineClassifier):
     `feature_weights_` are ℓ_m², which the graph divides by the local scales of both rows.
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 64,
-        unit_steps: int = 1,
-        unit_seconds: float | None = None,
-        n_candidates: int = 1,
-        k_range: tuple[int, int] = (5, 20),
-        validation: str = "loo",
-        scale: str | bool = False,
-        alpha: float = 0.99,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-    ) -> None:
-        self.budget = budget
-        self.unit_steps = unit_steps
-        self.unit_seconds = unit_seconds
-        self.n_candidates = n_candidates
-        self.k_range = k_range
-        self.validation = validation
-        self.scale = scale
-        self.alpha = alpha
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        LGC(self.alpha)
+    alpha: float = 0.99
+    _member_type: ClassVar[type[Member]] = _LocalMember
 
     def _method(self, problem: Problem, seed: int) -> Method:
-        return AEW(parameters.whole_range("k_range", self.k_range, least=1), Spread(self.alpha))
-
-    def _member(self, trial: Trial, solution: Solution) -> Member:
-        member = super()._member(trial, solution)
-        return _LocalMember(member.view, member.k, member.a, member.F)
+        return AEW(self.alpha, self.k_range)
 
 
-class IDMLClassifier(_Bandwidths):
+@dataclass(kw_only=True, eq=False, repr=False)
+class IDMLClassifier(_DrawsBandwidths):
     """IDML: self-training around a learned metric (Dhillon, Talukdar, Crammer 2010).
 
     Rounds of metric learning (ITML), label spreading and labelling the surest rows (`pglearn.baselines.idml`). At the
@@ -331,78 +324,41 @@ class IDMLClassifier(_Bandwidths):
         `feature_weights_` is the diagonal of either. The full metric takes at most 5,000 features.
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 64,
-        unit_steps: int = 1,
-        unit_seconds: float | None = None,
-        n_candidates: int = 1,
-        k_range: tuple[int, int] = (5, 20),
-        bandwidth_range: tuple[float, float] = (0.1, 10.0),
-        metric: str = "diagonal",
-        validation: str = "loo",
-        scale: str | bool = False,
-        alpha: float = 0.99,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            unit_steps=unit_steps,
-            unit_seconds=unit_seconds,
-            n_candidates=n_candidates,
-            k_range=k_range,
-            bandwidth_range=bandwidth_range,
-            validation=validation,
-            scale=scale,
-            alpha=alpha,
-            random_state=random_state,
-            verbose=verbose,
-            max_time=max_time,
-        )
-        self.metric = metric
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        parameters.choice(self.metric, METRICS, "metric")
+    alpha: float = 0.99
+    metric: str = "diagonal"
 
     def _method(self, problem: Problem, seed: int) -> Method:
+        method = parameters.choice(self.metric, METRICS, "metric")
         features = problem.X.shape[1]
         if self.metric == "full" and features > MOST_FEATURES:
             raise InputError(
                 f"X has {features:,} features, and metric='full' learns a matrix of {features:,} × {features:,}: "
                 f"take at most {MOST_FEATURES:,} of them, or metric='diagonal'."
             )
-        k_range = parameters.whole_range("k_range", self.k_range, least=1)
-        method: type[IDML] = parameters.choice(self.metric, METRICS, "metric")
-        return method(k_range, _sigmas(problem, self.bandwidth_range, seed), seed, Spread(self.alpha))
+        idml: Method = method(self.alpha, self.k_range, self._sigma_range(problem, seed), seed)
+        return idml
 
-    def _view(self, problem: Problem, trial: Trial) -> View:
-        given = super()._view(problem, trial)
-        return given if self.metric == "diagonal" else replace(given, name="metric", axes=trial.a.T)
-
-    def _member(self, trial: Trial, solution: Solution) -> Member:
-        if self.metric == "full":
-            trial = replace(trial, a=np.ones(len(trial.a)))
-        return super()._member(trial, solution)
+    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
+        given, a = super()._metric(X, best)
+        return (given, a) if self.metric == "diagonal" else (replace(given, name="metric", axes=a.T), np.ones(len(a)))
 
 
-@dataclass(frozen=True, eq=False)
-class _LocalMember(Member):
-    """A member whose bandwidths are local: a new row has one of its own."""
-
-    def spreading(self, X: Array) -> Callable[[Array], Array]:
-        return spreading(X, self.a, self.k, self.F)
-
-
-def _draws(kind: type[Draws], problem: Problem, k_range: tuple[int, int], bandwidth_range: Any, seed: int) -> Draws:
-    space = Space(problem.X.shape[1], mean_distance(problem.X, seed))
-    return kind((space,), k_range, parameters.positive_range("bandwidth_range", bandwidth_range), seed)
-
-
-def _sigmas(problem: Problem, bandwidth_range: Any, seed: int) -> tuple[float, float]:
-    low, high = parameters.positive_range("bandwidth_range", bandwidth_range)
-    mean = mean_distance(problem.X, seed)
-    return low * mean, high * mean
+def _results(trials: dict[str, Array], selected: int) -> dict[str, Array]:
+    """One row per draw, with the first of its best trials."""
+    order = np.lexsort((trials["tie_break"], -trials["accuracy"]))
+    candidates, first = np.unique(trials["candidate"][order], return_index=True)
+    top = order[first]
+    last = np.searchsorted(trials["candidate"], candidates, side="right") - 1
+    died = trials["spent"][last]
+    of_trials = ("candidate", "step", "k", "loss", "accuracy", "spent", "seconds", "tie_break")
+    return {
+        "candidate": candidates,
+        "k": trials["k"][top],
+        **{name: column[top] for name, column in trials.items() if name not in of_trials},
+        "born": np.array([0.0, *died[:-1]]),
+        "died": died,
+        "steps": trials["step"][last],
+        "loss": trials["loss"][top],
+        "accuracy": trials["accuracy"][top],
+        "selected": candidates == selected,
+    }

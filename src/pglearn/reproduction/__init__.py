@@ -1,15 +1,16 @@
 """The paper's experiments, run again on the public API: `pglearn reproduce table2 | table3 | table4 | figures`.
 
-| room          | what is in it                                                                 |
-|---------------|-------------------------------------------------------------------------------|
-| `methods`     | name → how to make it with a budget; methods of one's own from a file         |
-| `experiments` | which fits each table asks for, and with how much time                        |
-| `rows`        | the file of results, one row per fit                                          |
-| `run`         | fits what the file lacks, and scores it: a learner never sees a test label    |
-| `expected`    | how long what is left will take                                               |
-| `significance`| paired Wilcoxon signed-rank tests and the paper's marks                       |
-| `tables`      | paper, ours and difference: in the terminal, as CSV and as Markdown           |
-| `traces`      | one search watched from outside: what its candidates would have answered when |
-| `figures`     | the paper's figures, drawn from rows and traces                               |
-| `paper/`      | every figure that the paper prints                                            |
+| room           | what is in it                                                                 |
+|----------------|-------------------------------------------------------------------------------|
+| `methods`      | name → how to make it with a budget; methods of one's own from a file         |
+| `experiments`  | which fits each table asks for, and with how much time                        |
+| `rows`         | the file of results, one row per fit                                          |
+| `run`          | makes and scores fits: a learner never sees a test label                      |
+| `traces`       | one search watched from outside: what its candidates would have answered when |
+| `session`      | what the command line asks for, checked; runs what the rows lack              |
+| `significance` | paired Wilcoxon signed-rank tests and the paper's marks                       |
+| `tables`       | paper, ours and difference: in the terminal, as CSV and as Markdown           |
+| `drawings`     | the fits that each figure needs                                               |
+| `figures`      | the paper's figures, drawn from rows and traces                               |
+| `paper/`       | every figure that the paper prints                                            |
 """

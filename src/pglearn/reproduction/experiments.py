@@ -8,11 +8,29 @@ calls one thread is T candidates in turn on one thread; a method without candida
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pglearn.datasets import PERCENTS, SPLITS
 from pglearn.reproduction.methods import METHODS, Budget
-from pglearn.reproduction.rows import Cell
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit: a method with a budget on one split of a data set. The split is the seed, too."""
+
+    method: str
+    data: str
+    percent: int
+    split: int
+    noise: str
+    budget: Budget
+
+    @property
+    def seed(self) -> int:
+        return self.split
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.data}, {self.percent} %, split {self.split}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,13 @@ class Experiment:
             for data in sets
             for method in self.methods
         ]
+
+    @property
+    def setting(self) -> str:
+        """How its fits are made, in a line."""
+        labels = "" if self.by_share else f", {self.percents[0]} % labels"
+        noise = "" if self.noise == "none" else f", {self.noise} noise"
+        return f"{self.budget} for every method{labels}{noise}, at most {self.splits} splits"
 
 
 QUICK_SPLITS = 2
@@ -81,4 +106,24 @@ def units_over_time(budget: Budget) -> Sequence[Budget]:
     units = [budget.units]
     while units[-1] > 1:
         units.append(units[-1] // 2)
-    return [Budget(B, budget.candidates, budget.unit_steps, budget.unit_seconds) for B in reversed(units)]
+    return [replace(budget, units=B) for B in reversed(units)]
+
+
+def expected_seconds(cells: Iterable[Cell]) -> float | None:
+    """What these fits take, one at a time; None where a unit is a number of steps."""
+    seconds = 0.0
+    for cell in cells:
+        if cell.budget.unit_seconds is None:
+            return None
+        seconds += cell.budget.total * cell.budget.unit_seconds
+    return seconds
+
+
+def in_words(seconds: float) -> str:
+    """
+    >>> in_words(75), in_words(400), in_words(9000)
+    ('75 s', '7 minutes', '2.5 hours')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 100 * 60 else f"{seconds / 3600:.1f} hours"

@@ -1,30 +1,32 @@
-"""The paper's figures. Each is a small record of what to show, then a drawing of it."""
+"""The paper's figures, drawn. What figure 1 shows is worked out here, too; the others are of rows and traces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from pglearn.engine import Configuration, CPUEngine, Evaluation
+from pglearn import PGLearnClassifier, loss_and_gradient, parameters
 from pglearn.errors import InputError
 from pglearn.files import whole_file
 from pglearn.graph import mean_distance
-from pglearn.loss import Ranking, Yardstick
-from pglearn.problem import Array, Problem
+from pglearn.loss import Yardstick
+from pglearn.problem import Array
 from pglearn.reproduction.methods import METHODS, REFERENCE, Budget
-from pglearn.reproduction.rows import Row
 from pglearn.reproduction.tables import SHOWN
 from pglearn.reproduction.traces import Trace
-from pglearn.search import Descent, Schedule, Search
+from pglearn.search import Descent
 from pglearn.search.candidate import Draws, Space
-from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import workers_for
 
 VALIDATION, TEST = "tab:blue", "tab:red"
+BANDWIDTHS = (0.1, 3.0)
+NEIGHBOURS = 8
 
 
 def check_matplotlib() -> None:
@@ -44,18 +46,7 @@ class SearchPicture:
     axes: tuple[Array, Array]
     loss: Array
     paths: list[Array]
-    survived: list[bool]
-
-
-@dataclass(frozen=True)
-class _Noting(CPUEngine):
-    """Takes note of every configuration that it is asked about."""
-
-    asked: list[Configuration] = field(default_factory=list)
-
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        self.asked.extend(configurations)
-        return super().value_and_gradient(problem, configurations)
+    survived: Array
 
 
 def made_up_table(points: int, seed: int) -> tuple[Array, Array]:
@@ -67,27 +58,40 @@ def made_up_table(points: int, seed: int) -> tuple[Array, Array]:
 
 
 def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed: int = 0) -> SearchPicture:
-    """A search on a made-up table, with the paper's T = 8 in mind."""
+    """A search on a made-up table, with the paper's T = 8 in mind.
+
+    The search tells how many steps each candidate took; its way is then gone again from its draw.
+    """
     X, y = made_up_table(points, seed)
-    problem = Problem.of(X, y)
-    k, space = 8, Space(2, mean_distance(X, seed))
-    search = Search(
-        Schedule(budget.units, 2, budget.candidates), Draws((space,), (k, k), (0.1, 3.0), seed), budget.unit_steps
-    )
-    engine = _Noting(Ranking())
-    descent = Descent(Yardstick.of(engine.loss, problem.scored_codes, problem.n_classes))
-    with Pool(problem, Task(engine, descent), workers_for("serial", 1)) as pool:
-        candidates = search.run(pool).candidates
-    paths = [np.array([at.a for at in engine.asked if at.owner == candidate.id]) for candidate in candidates]
+    ranges: dict[str, Any] = {"k_range": (NEIGHBOURS, NEIGHBOURS), "bandwidth_range": BANDWIDTHS}
+    model = PGLearnClassifier.paper(validation="loo", random_state=seed, **ranges, **budget.parameters).fit(X, y)
+    draws = Draws((Space(2, mean_distance(X, seed)),), **ranges, seed=parameters.seed(seed))
+    results = model.search_results_
+    steps = zip(results["candidate"], results["steps"], strict=True)
+    paths = [_path(X, y, draws.candidate(int(number)).a, taken) for number, taken in steps]
     axes = tuple(_decades(np.concatenate(paths)[:, m], resolution) for m in range(2))
-    surface = [Configuration(k, 10.0 ** np.array([first, second])) for second in axes[1] for first in axes[0]]
-    loss = [evaluation.loss for evaluation in engine.value_and_gradient(problem, surface)]
+    loss = [[_loss(X, y, 10.0 ** np.array([first, second]))[0] for first in axes[0]] for second in axes[1]]
+    low = np.array([axis[0] for axis in axes])
     return SearchPicture(
         axes=(axes[0], axes[1]),
-        loss=np.reshape(loss, (resolution, resolution)),
-        paths=[_log10(path, axes) for path in paths],
-        survived=[candidate.died is None for candidate in candidates],
+        loss=np.array(loss),
+        paths=[np.maximum(np.log10(np.maximum(path, 1e-300)), low) for path in paths],
+        survived=results["died"] >= budget.units,
     )
+
+
+def _loss(X: Array, y: Array, a: Array) -> tuple[float, Array]:
+    return loss_and_gradient(X, y, a=a, k=NEIGHBOURS, loss="ranking", validation="loo")
+
+
+def _path(X: Array, y: Array, a: Array, steps: int) -> Array:
+    """Algorithm 1: the weights that it starts from and those after every step."""
+    descent = Descent(Yardstick(0.0, 1.0))
+    path = [a]
+    for _ in range(steps):
+        _, dg_da = _loss(X, y, path[-1])
+        path.append(descent.step(path[-1], dg_da))
+    return np.array(path)
 
 
 def _decades(a: Array, resolution: int) -> Array:
@@ -96,56 +100,27 @@ def _decades(a: Array, resolution: int) -> Array:
     return np.linspace(max(logs.min(), logs.max() - 4) - 0.2, logs.max() + 0.2, resolution)
 
 
-def _log10(path: Array, axes: tuple[Array, ...]) -> Array:
-    low = np.array([axis[0] for axis in axes])
-    return np.asarray(np.maximum(np.log10(np.maximum(path, 1e-300)), low))
+def error_curves(rows: pd.DataFrame, step: pd.Series, x: pd.Series) -> pd.DataFrame:
+    """Figures 4 and 5a: the mean test error of each method and data set step by step, and the mean of x."""
+    rows = rows.assign(step=step, x=x, error=1 - rows["accuracy"])
+    return rows.groupby(["data", "method", "step"], as_index=False)[["x", "error"]].mean()
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """x and the mean of y, by method and data set."""
-
-    method: str
-    data: str
-    x: Array
-    y: Array
-
-
-def error_by_labels(rows: Iterable[Row]) -> list[Curve]:
-    """Figure 4: mean test error against the percentage of labels."""
-    return _curves(rows, lambda row: row.cell.percent, lambda of: float(of[0].cell.percent))
-
-
-def error_by_time(rows: Iterable[Row]) -> list[Curve]:
-    """Figure 5a: mean test error with more and more units against the mean seconds that these took."""
-    return _curves(rows, lambda row: row.cell.budget.total, lambda of: float(np.mean([row.seconds for row in of])))
-
-
-def _curves(rows: Iterable[Row], key: Any, x: Any) -> list[Curve]:
-    together: dict[tuple[str, str], dict[float, list[Row]]] = {}
-    for row in rows:
-        if row.ok:
-            together.setdefault((row.cell.method, row.cell.data), {}).setdefault(key(row), []).append(row)
-    return [
-        Curve(
-            method,
-            data,
-            np.array([x(by_x[at]) for at in sorted(by_x)]),
-            np.array([1 - np.mean([row.accuracy for row in by_x[at]]) for at in sorted(by_x)]),
-        )
-        for (method, data), by_x in together.items()
-    ]
+def mean_shares(weights: Sequence[Array]) -> Array:
+    """Over searches, each brought to a sum of one first: only ratios between weights of one search mean something."""
+    return np.asarray(np.mean([a / a.sum() for a in weights], axis=0))
 
 
 def draw_search(picture: SearchPicture) -> Any:
     """Figure 1."""
     figure, ((axes,),) = _panels(1, 1, size=5.5)
-    colours = axes.contourf(*picture.axes, picture.loss, levels=24, cmap="Blues")
-    figure.colorbar(colours, ax=axes, label="validation loss")
-    for path, survived in zip(picture.paths, picture.survived, strict=True):
-        colour = TEST if survived else "dimgray"
-        axes.plot(*path.T, color=colour, linewidth=1.2 if survived else 0.7, marker=".", markersize=3)
-        axes.plot(*path[0], marker="*", color=colour, markersize=9 if survived else 6)
+    colours = axes.contourf(*picture.axes, picture.loss, levels=12, cmap="Blues")
+    colours.set_rasterized(True)
+    figure.colorbar(colours, ax=axes, label="validation loss").solids.set_rasterized(True)
+    for survived, colour, width in ((False, "dimgray", 0.7), (True, TEST, 1.2)):
+        paths = [path for path, alive in zip(picture.paths, picture.survived, strict=True) if alive == survived]
+        axes.plot(*_one_line(paths).T, color=colour, linewidth=width)
+        axes.plot(*np.array([path[0] for path in paths]).T, "*", color=colour, markersize=7)
     axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂ (lower edge: 0)")
     axes.set_title("Candidates from their draws (★); red: alive at the end")
     return figure
@@ -155,47 +130,40 @@ def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:
     """Figures 3 and 5b: every candidate thin, the best so far bold."""
     figure, panels = _panels(len(traces), 3)
     for axes, (name, trace) in zip(panels.flat, traces.items(), strict=False):
-        every = [trace.of(candidate) for candidate in np.unique(trace.candidate)]
-        for colour, y in ((VALIDATION, [own.validation for own in every]), (TEST, [own.test for own in every])):
-            axes.plot(*_one_line([own.until for own in every], y), color=colour, linewidth=0.5, alpha=0.5)
-        best = trace.best
-        axes.plot(best.until, best.validation, color=VALIDATION, linewidth=2.5, label="validation")
-        axes.plot(best.until, best.test, color=TEST, linewidth=2.5, label="test")
         axes.set_xscale("log", base=2)
+        for column, colour in (("validation", VALIDATION), ("test", TEST)):
+            thin = [candidate.to_numpy() for _, candidate in trace.rows.groupby("candidate")[["until", column]]]
+            axes.plot(*_one_line(thin).T, color=colour, linewidth=0.5, alpha=0.5)
+            axes.plot(trace.best["until"], trace.best[column], color=colour, linewidth=2.5, label=column)
         axes.set(title=SHOWN.get(name, name), xlabel="units", ylabel="accuracy")
-    _legend_below(figure, panels)
-    figure.suptitle(title)
+    _finish(figure, panels, title)
     return figure
 
 
-def _one_line(x: Sequence[Array], y: Sequence[Array]) -> tuple[Array, Array]:
+def _one_line(lines: Sequence[Array]) -> Array:
     """Many lines as one with gaps: a tenth of the file that as many would make."""
-    gap = np.array([np.nan])
-    joined = [np.concatenate([part for line in lines for part in (line, gap)]) for lines in (x, y)]
-    return joined[0], joined[1]
+    return np.concatenate([part for line in lines for part in (line, np.full((1, 2), np.nan))])
 
 
-def draw_errors(curves: Sequence[Curve], title: str, xlabel: str, log_x: bool = False) -> Any:
+def draw_errors(curves: pd.DataFrame, title: str, xlabel: str, log_x: bool = False) -> Any:
     """Figures 4 and 5a: a panel per data set, a line per method."""
     from matplotlib.ticker import LogLocator, ScalarFormatter
 
-    sets = sorted({curve.data for curve in curves}, key=lambda name: [*SHOWN, name].index(name))
-    others = [curve.method for curve in curves if curve.method not in METHODS]
-    colours = {method: f"C{at % 10}" for at, method in enumerate([*METHODS, *dict.fromkeys(others)])}
-    figure, panels = _panels(len(sets), 3)
-    for axes, name in zip(panels.flat, sets, strict=False):
-        here = [curve for curve in curves if curve.data == name]
-        for curve in sorted(here, key=lambda curve: list(colours).index(curve.method)):
-            width = 2.5 if curve.method == REFERENCE else 1.2
-            axes.plot(curve.x, curve.y, color=colours[curve.method], linewidth=width, marker=".", label=curve.method)
+    methods = list(dict.fromkeys([*METHODS, *curves["method"]]))
+    by_set = dict(list(curves.groupby("data")))
+    figure, panels = _panels(len(by_set), 3)
+    for axes, name in zip(panels.flat, sorted(by_set, key=[*SHOWN, *by_set].index), strict=False):
+        of_method = dict(list(by_set[name].groupby("method")))
+        for method in sorted(of_method, key=methods.index):
+            colour, width = f"C{methods.index(method) % 10}", 2.5 if method == REFERENCE else 1.2
+            axes.plot("x", "error", data=of_method[method], color=colour, linewidth=width, label=method)
         if log_x:
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.minorticks_off()
-        axes.set(title=SHOWN.get(name, name), xlabel=xlabel, ylabel="test error")
-    _legend_below(figure, panels)
-    figure.suptitle(title)
+        axes.set(title=SHOWN.get(str(name), name), xlabel=xlabel, ylabel="test error")
+    _finish(figure, panels, title)
     return figure
 
 
@@ -205,40 +173,37 @@ def draw_weights(weights: Mapping[str, Array]) -> Any:
     The second half of each array belongs to columns of noise.
     """
     figure, ((axes,),) = _panels(1, 1, size=5.5)
-    for at, (_name, a) in enumerate(weights.items()):
-        given, noise = np.split(a / a.max(), 2)
-        for half, (values, colour) in enumerate(((given, VALIDATION), (noise, TEST))):
-            axes.boxplot(
-                values,
-                positions=[3 * at + half],
-                widths=0.8,
-                patch_artist=True,
-                boxprops={"facecolor": colour, "alpha": 0.5},
-                medianprops={"color": "black"},
-                flierprops={"markersize": 2},
-            )
+    for first, colour in enumerate((VALIDATION, TEST)):
+        axes.boxplot(
+            [np.split(a / a.max(), 2)[first] for a in weights.values()],
+            positions=[3 * at + first for at in range(len(weights))],
+            widths=0.8,
+            showfliers=False,
+            patch_artist=True,
+            boxprops={"facecolor": colour, "alpha": 0.5},
+            medianprops={"color": "black"},
+        )
     axes.set_xticks([3 * at + 0.5 for at in range(len(weights))], [SHOWN.get(name, name) for name in weights])
     axes.set(ylabel="mean weight a, largest = 1", title="Weights: given features (blue), columns of noise (red)")
     return figure
 
 
-def mean_weights(traces: Iterable[Trace]) -> Array:
-    """Over searches, each brought to a sum of one first: only ratios between weights of one search mean something."""
-    return np.asarray(np.mean([trace.weights / trace.weights.sum() for trace in traces], axis=0))
-
-
 def save(figure: Any, path: Path) -> None:
-    """As SVG, the same on every run."""
+    """As SVG, the same on every run, without comments, blanks and digits that nobody sees."""
     import matplotlib
 
-    with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}), whole_file(path) as file:
-        figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    drawn = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none", "font.sans-serif": "DejaVu Sans"}):
+        figure.savefig(drawn, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    with whole_file(path) as file:
+        file.write(re.sub(rb"\s*<!--.*?-->|(?<=\n) +|(?<=\.\d\d)\d+", b"", drawn.getvalue()))
 
 
-def _legend_below(figure: Any, panels: Any) -> None:
-    """One for all panels, where it hides no curve."""
+def _finish(figure: Any, panels: Any, title: str) -> None:
+    """A title, and one legend for all panels below them, where it hides no curve."""
     lines, names = panels.flat[0].get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    figure.suptitle(title)
 
 
 def _panels(count: int, columns: int, size: float = 3.6) -> tuple[Any, Any]:

@@ -31,6 +31,11 @@ class Budget:
         """B·T: what a method that runs no candidates side by side may use."""
         return self.units * self.candidates
 
+    @property
+    def size(self) -> float:
+        """B·T in steps, or in seconds."""
+        return self.total * (self.unit_seconds or self.unit_steps)
+
     def __str__(self) -> str:
         unit = f"{self.unit_steps} step{'s' * (self.unit_steps > 1)}"
         if self.unit_seconds is not None:

@@ -4,94 +4,81 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import os
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from pglearn.errors import InputError, OutputError
+from pglearn.reproduction.experiments import Cell
 from pglearn.reproduction.methods import Budget
 
-
-@dataclass(frozen=True)
-class Cell:
-    """One fit: a method with a budget on one split of a data set. The split is the seed, too."""
-
-    method: str
-    data: str
-    percent: int
-    split: int
-    noise: str
-    budget: Budget
-
-    @property
-    def seed(self) -> int:
-        return self.split
+Row: TypeAlias = dict[str, Any]
+"""The columns of a fit by name."""
 
 
-@dataclass(frozen=True)
-class Circumstances:
-    """What every row says of where it comes from."""
-
-    versions: str
-    machine: str
-    command: str
-
-    @property
-    def program(self) -> str:
-        """pglearn's version and source."""
-        return self.versions.split(",")[0]
-
-    @classmethod
-    def here(cls, command: str) -> Circumstances:
-        return cls(versions(), machine(), " ".join(command.split()))
+def _number(text: str) -> float:
+    return float(text or "nan")
 
 
-@dataclass(frozen=True)
-class Row:
-    """The result of a fit: accuracy on the test rows, or why there is none."""
-
-    cell: Cell
-    accuracy: float
-    validation_accuracy: float
-    seconds: float
-    failure: str
-    finished: str
-    circumstances: Circumstances
-
-    @property
-    def ok(self) -> bool:
-        return not self.failure
+def _number_or_none(text: str) -> float | None:
+    return float(text) if text else None
 
 
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+COLUMNS: dict[str, Callable[[str], Any]] = {
+    "method": str,
+    "data": str,
+    "percent": int,
+    "split": int,
+    "noise": str,
+    "accuracy": _number,
+    "validation_accuracy": _number,
+    "seconds": _number,
+    "budget": int,
+    "candidates": int,
+    "unit_steps": int,
+    "unit_seconds": _number_or_none,
+    "seed": int,
+    "failure": str,
+    "finished": str,
+    "versions": str,
+    "machine": str,
+    "command": str,
+}
+"""What a row has, and how its text is read."""
+FIGURES = ("accuracy", "validation_accuracy", "seconds")
 
 
-COLUMNS = (
-    "method",
-    "data",
-    "percent",
-    "split",
-    "noise",
-    "accuracy",
-    "validation_accuracy",
-    "seconds",
-    "budget",
-    "candidates",
-    "unit_steps",
-    "unit_seconds",
-    "seed",
-    "failure",
-    "finished",
-    *(field.name for field in fields(Circumstances)),
-)
+def row_of(cell: Cell, figures: dict[str, float], failure: str, circumstances: dict[str, str]) -> Row:
+    """The result of a fit: accuracy on the test rows, or why there is none, and where it comes from."""
+    budget = cell.budget
+    return {
+        "method": cell.method,
+        "data": cell.data,
+        "percent": cell.percent,
+        "split": cell.split,
+        "noise": cell.noise,
+        **figures,
+        "budget": budget.units,
+        "candidates": budget.candidates,
+        "unit_steps": budget.unit_steps,
+        "unit_seconds": budget.unit_seconds,
+        "seed": cell.seed,
+        "failure": " ".join(failure.split()),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **circumstances,
+    }
+
+
+def cell_of(row: Row) -> Cell:
+    budget = Budget(row["budget"], row["candidates"], row["unit_steps"], row["unit_seconds"])
+    return Cell(row["method"], row["data"], row["percent"], row["split"], row["noise"], budget)
 
 
 class Rows:
@@ -105,25 +92,28 @@ class Rows:
         self._rows: dict[Cell, Row] = {}
         if path.is_file():
             _cut_torn_line(path)
-            for row in _read(path):
-                self._rows[row.cell] = row
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows.values())
+            self._rows = {cell_of(row): row for row in _read(path)}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def has(self, cell: Cell) -> bool:
         """Whether there is a result; a fit that failed is tried again."""
-        return cell in self._rows and self._rows[cell].ok
+        return cell in self._rows and not self._rows[cell]["failure"]
+
+    def frame(self, cells: Iterable[Cell]) -> pd.DataFrame:
+        """The results that there are of these cells, in their order."""
+        return pd.DataFrame([self._rows[cell] for cell in cells if self.has(cell)], columns=list(COLUMNS))
 
     def add(self, row: Row) -> None:
-        self._rows[row.cell] = row
+        self._rows[cell_of(row)] = row
+        text = row | {name: "" if np.isnan(row[name]) else f"{row[name]:.6f}" for name in FIGURES}
         try:
-            with self.path.open("ab") as file:
-                lines = [_line(COLUMNS)] if file.tell() == 0 else []
-                file.write("".join([*lines, _line(_texts(row))]).encode())
+            with self.path.open("a", newline="", encoding="utf-8") as file:
+                lines = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                if file.tell() == 0:
+                    lines.writeheader()
+                lines.writerow(text)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -144,11 +134,11 @@ def _cut_torn_line(path: Path) -> None:
 def _read(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as lines:
         reader = csv.DictReader(lines)
-        if reader.fieldnames is not None and tuple(reader.fieldnames) != COLUMNS:
+        if reader.fieldnames is not None and list(reader.fieldnames) != list(COLUMNS):
             raise InputError(f"{path} is no file of rows of this version of `pglearn reproduce`: name another with -o.")
         try:
             return [_row(line) for line in reader]
-        except (TypeError, ValueError, KeyError) as error:
+        except ValueError as error:
             raise InputError(
                 f"Line {reader.line_num} of {path} is no row of `pglearn reproduce` ({error}): take it out."
             ) from error
@@ -157,51 +147,30 @@ def _read(path: Path) -> list[Row]:
 def _row(line: dict[str, str]) -> Row:
     if None in line or None in line.values():
         raise ValueError("it has not as many cells as the head")
-    seconds = float(line["unit_seconds"]) if line["unit_seconds"] else None
-    budget = Budget(int(line["budget"]), int(line["candidates"]), int(line["unit_steps"]), seconds)
-    cell = Cell(line["method"], line["data"], int(line["percent"]), int(line["split"]), line["noise"], budget)
-    right, validation, took = (float(line[name] or "nan") for name in ("accuracy", "validation_accuracy", "seconds"))
-    circumstances = Circumstances(*(line[field.name] for field in fields(Circumstances)))
-    return Row(cell, right, validation, took, line["failure"], line["finished"], circumstances)
+    return {name: read(line[name]) for name, read in COLUMNS.items()}
 
 
-def _texts(row: Row) -> list[str]:
-    cell, budget = row.cell, row.cell.budget
-    unit_seconds = "" if budget.unit_seconds is None else repr(budget.unit_seconds)
-    where = [cell.method, cell.data, str(cell.percent), str(cell.split), cell.noise]
-    figures = ["" if np.isnan(x) else f"{x:.6f}" for x in (row.accuracy, row.validation_accuracy, row.seconds)]
-    how = [str(budget.units), str(budget.candidates), str(budget.unit_steps), unit_seconds, str(cell.seed)]
-    told = [" ".join(row.failure.split()), row.finished]
-    return [*where, *figures, *how, *told, *(getattr(row.circumstances, field.name) for field in fields(Circumstances))]
+def circumstances(command: str) -> dict[str, str]:
+    """What every row says of where it comes from."""
+    return {"versions": _versions(), "machine": _machine(), "command": " ".join(command.split())}
 
 
-def _line(cells: Iterable[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
-
-
-def versions() -> str:
+def _versions() -> str:
     import scipy
     import sklearn
 
     import pglearn
 
+    # A short checksum of pglearn's own source, because what has one version number may differ between two days.
+    paths = sorted(Path(pglearn.__file__).parent.rglob("*.py"))
+    source = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:8]
     return (
-        f"pglearn {pglearn.__version__} {source()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"pglearn {pglearn.__version__} {source}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     )
 
 
-def source() -> str:
-    """A short checksum of pglearn's own source, because what has one version number may differ between two days."""
-    import pglearn
-
-    paths = sorted(Path(pglearn.__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:8]
-
-
-def machine() -> str:
+def _machine() -> str:
     """Kind of machine, processor and cores, without a name."""
     processor = platform.processor() or platform.machine()
     with suppress(OSError):  # only Linux tells it this way

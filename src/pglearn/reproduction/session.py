@@ -6,8 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,18 @@ from pglearn.errors import InputError
 from pglearn.files import writable_folder
 from pglearn.parameters import check_positive_or_none, check_whole
 from pglearn.reproduction import figures
-from pglearn.reproduction.expected import Timing, calibrated, expected_seconds, in_words
-from pglearn.reproduction.experiments import EXPERIMENTS, QUICK_SPLITS, Experiment
+from pglearn.reproduction.experiments import (
+    EXPERIMENTS,
+    QUICK_SPLITS,
+    Cell,
+    Experiment,
+    expected_seconds,
+    in_words,
+)
 from pglearn.reproduction.methods import Budget, methods_with
-from pglearn.reproduction.rows import Cell, Circumstances, Row, Rows
-from pglearn.reproduction.run import run
+from pglearn.reproduction.rows import Rows, circumstances, row_of
+from pglearn.reproduction.run import outcomes
+from pglearn.reproduction.traces import Trace
 
 ROWS = "rows.csv"
 FIGURES = ("1", "3", "5b", "6", "4", "5a")  # searches to watch first: they are fits that others show
@@ -47,13 +53,12 @@ class Session:
     options: argparse.Namespace
     data: Mapping[str, Benchmark]
     rows: Rows
-    circumstances: Circumstances
+    circumstances: dict[str, str]
     console: Console
-    failed: list[Row] = field(default_factory=list)
-    short_fits: list[Timing] = field(default_factory=list)
+    failures: dict[Cell, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> Session:
+    def from_options(cls, options: argparse.Namespace) -> Session:
         """Everything that can be wrong is found here, before any time is spent."""
         for name in ("sets", "methods", "percents", "only"):
             if given := getattr(options, name):
@@ -63,9 +68,9 @@ class Session:
             figures.check_matplotlib()
         data = {name: load_benchmark(name, options.data) for name in options.sets or NAMES}
         folder = writable_folder(options.output, ROWS)
-        circumstances = Circumstances.here(shlex.join(["pglearn", *options.given]))
+        here = circumstances(shlex.join(["pglearn", *options.given]))
         console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
-        return cls(options, data, Rows(folder / ROWS), circumstances, console)
+        return cls(options, data, Rows(folder / ROWS), here, console)
 
     @property
     def folder(self) -> Path:
@@ -91,60 +96,57 @@ class Session:
             methods=tuple(options.methods or (*usual.methods, *own)),
         )
 
-    def run(self, cells: Sequence[Cell]) -> None:
-        """Fit what is missing, after saying how long that takes."""
-        missing = [cell for cell in cells if not self.rows.has(cell)]
-        where = escape(str(self.rows.path))
-        self.console.print(f"{len(missing)} of {len(cells)} fits to do; rows are kept in {where}.")
+    def missing(self, cells: Sequence[Cell], watch: bool = False) -> list[Cell]:
+        """Those that are to be fitted, or watched. What has failed in this session is not tried again."""
+        there = (lambda cell: self._trace_path(cell).is_file()) if watch else self.rows.has
+        return [cell for cell in cells if cell not in self.failures and not there(cell)]
+
+    def tell_time(self, cells: Sequence[Cell]) -> None:
+        """Where units are seconds; else the bar tells what is left."""
+        seconds = expected_seconds(cells)
+        if cells and seconds is not None:
+            told = in_words(seconds / self.jobs)
+            self.console.print(f"Expected time: about {told}, {self.jobs} at a time.")
+
+    def run(self, cells: Sequence[Cell], watch: bool = False) -> None:
+        """Fit what is missing, after saying how long that takes. A watched search is a fit like any other, and has its
+        row; its trace has a file of its own."""
+        missing = self.missing(cells, watch)
+        where, what = escape(str(self.rows.path)), "searches to watch" if watch else "fits to do"
+        self.console.print(f"{len(missing)} of {len(cells)} {what}; rows are kept in {where}.")
         if not missing or self.options.no_run:
             return
-        weights = self.tell_time(missing)
-        with progress_bar(self.options.quiet, "fits", weights) as advance:
+        self.tell_time(missing)
+        with _progress_bar(self.options.quiet) as progress:
+            total = sum(cell.budget.size for cell in missing)
+            task = progress.add_task(what, total=total, last="", done=0, count=len(missing))
+            found = outcomes(missing, self.data, self.options.method_file, self.jobs, watch)
+            for done, outcome in enumerate(found, start=1):
+                cell, data = outcome.cell, self.data[outcome.cell.data]
+                if outcome.failure:
+                    self.failures[cell] = outcome.failure
+                if trace := outcome.trace(data):
+                    trace.save(self._trace_path(cell))
+                if not self.rows.has(cell):
+                    self.rows.add(row_of(cell, outcome.figures(data), outcome.failure, self.circumstances))
+                progress.update(task, advance=cell.budget.size, done=done, last=escape(str(cell)))
 
-            def done(row: Row) -> None:
-                advance(row.cell)
-                if not row.ok:
-                    self.failed.append(row)
+    def traces(self, cells: Sequence[Cell]) -> dict[Cell, Trace]:
+        """Those that there are."""
+        return {cell: Trace.load(path) for cell in cells if (path := self._trace_path(cell)).is_file()}
 
-            run(missing, self.data, self.rows, self.circumstances, self.options.method_file, self.jobs, done)
-
-    def tell_time(self, missing: Sequence[Cell]) -> dict[Cell, float]:
-        """Say how long these fits take, where all can be told; returns the seconds by which each fills a bar."""
-        known = self.timings
-        timings = calibrated(missing, known, self.data, self.options.method_file)
-        self.short_fits.extend(timings[len(known) :])
-        seconds = {cell: expected_seconds(cell, timings) for cell in missing}
-        told = [expected for expected in seconds.values() if expected is not None]
-        if len(told) == len(missing):
-            self.console.print(f"Expected time: about {in_words(sum(told) / self.jobs)}, {self.jobs} at a time.")
-        usual = sum(told) / len(told) if told else 1.0
-        return {cell: usual if expected is None else expected for cell, expected in seconds.items()}
-
-    @property
-    def timings(self) -> list[Timing]:
-        return [Timing(row.cell, row.seconds) for row in self.rows if row.ok] + self.short_fits
-
-    def trace_path(self, cell: Cell) -> Path:
-        return self.folder / "traces" / _trace_name(cell)
-
-    def rows_of(self, cells: Sequence[Cell]) -> list[Row]:
-        wanted = set(cells)
-        return [row for row in self.rows if row.cell in wanted]
+    def _trace_path(self, cell: Cell) -> Path:
+        budget = cell.budget
+        unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
+        size = f"{budget.units}x{budget.candidates}x{unit}"
+        return self.folder / "traces" / f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{size}.npz"
 
     def report_failures(self) -> int:
-        for row in self.failed[:5]:
-            cell = row.cell
-            where = f"{cell.method} on {cell.data}, {cell.percent} %, split {cell.split}"
-            self.console.print(f"[yellow]note[/] {escape(f'{where} failed: {row.failure}')}")
-        if self.failed:
-            self.console.print(f"{len(self.failed)} fits failed; the same command tries them again.")
-        return FAILED if self.failed else 0
-
-
-def _trace_name(cell: Cell) -> str:
-    budget = cell.budget
-    unit = f"{budget.unit_steps}" if budget.unit_seconds is None else f"{budget.unit_seconds:g}s"
-    return f"{cell.data}-{cell.noise}-{cell.percent}-{cell.split}-{budget.units}x{budget.candidates}x{unit}.npz"
+        for cell, failure in list(self.failures.items())[:5]:
+            self.console.print(f"[yellow]note[/] {escape(f'{cell} failed: {failure}')}")
+        if self.failures:
+            self.console.print(f"{len(self.failures)} fits failed; the same command tries them again.")
+        return FAILED if self.failures else 0
 
 
 def percents_of(options: argparse.Namespace, usual: Experiment) -> tuple[int, ...]:
@@ -171,13 +173,13 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, option) and options.experiment not in experiments:
             name = option.replace("_", "-")
             raise InputError(f"--{name} is for {listed(experiments)}, not for {options.experiment}: leave it out.")
-    _among("--sets", options.sets, NAMES)
-    _among("--methods", options.methods, methods_with(options.method_file))
-    _among("--percents", options.percents, PERCENTS)
+    _check_among("--sets", options.sets, NAMES)
+    _check_among("--methods", options.methods, methods_with(options.method_file))
+    _check_among("--percents", options.percents, PERCENTS)
     if options.experiment == "table4" and len(options.percents or ()) > 1:
         raise InputError("table4 has one share of labels: give one number after --percents, and run it once for each.")
-    _among("--noise", options.noise and [options.noise], NOISE)
-    _among("--only", options.only, FIGURES)
+    _check_among("--noise", options.noise and [options.noise], NOISE)
+    _check_among("--only", options.only, FIGURES)
     for name, least in {"budget": 1, "candidates": 2, "unit_steps": 1, "splits": 1, "jobs": 1}.items():
         if getattr(options, name) is not None:
             check_whole(f"--{name.replace('_', '-')}", getattr(options, name), least)
@@ -188,37 +190,29 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError(f"--splits {options.splits}: there are {SPLITS} published splits.")
 
 
+def _check_among(option: str, chosen: Sequence[Any] | None, known: Any) -> None:
+    for value in chosen or ():
+        if value not in known:
+            raise InputError(f"{option} {value} is not known: choose among {', '.join(str(name) for name in known)}.")
+
+
 def listed(names: Sequence[str]) -> str:
     """In a sentence."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _among(option: str, chosen: Sequence[Any] | None, known: Any) -> None:
-    for value in chosen or ():
-        if value not in known:
-            raise InputError(f"{option} {value} is not known: choose among {', '.join(str(name) for name in known)}.")
-
-
-@contextmanager
-def progress_bar(quiet: bool, what: str, weights: Mapping[Cell, float]) -> Iterator[Callable[[Cell], None]]:
-    """A bar that fills by the expected seconds of each fit, with the time left."""
-    columns = (
-        TextColumn("{task.fields[done]}/{task.fields[count]} " + what),
+def _progress_bar(quiet: bool) -> Progress:
+    """A bar that fills by the budget of each fit, with the time left."""
+    return Progress(
+        TextColumn("{task.fields[done]}/{task.fields[count]} {task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
         TextColumn("· left"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[last]}"),
+        console=Console(stderr=True),
+        disable=quiet,
+        speed_estimate_period=3600,
     )
-    with Progress(*columns, console=Console(stderr=True), disable=quiet, speed_estimate_period=3600) as progress:
-        task = progress.add_task(what, total=sum(weights.values()), done=0, count=len(weights), last="")
-        done: list[Cell] = []
-
-        def advance(cell: Cell) -> None:
-            done.append(cell)
-            last = escape(f"{cell.method}, {cell.data} {cell.percent} %, split {cell.split}")
-            progress.update(task, advance=weights[cell], done=len(done), last=last)
-
-        yield advance

@@ -27,18 +27,13 @@ class Comparison:
     """PG-learn beside a method on the same splits: mean difference (PG-learn less the method) and p of the test."""
 
     pairs: int
-    difference: float
+    advantage: float
     p: float
 
     @property
     def mark(self) -> str:
         """The paper's, where PG-learn is the better one."""
-        return next((mark for level, mark in MARKS if self.difference > 0 and self.p < level), "")
-
-    @property
-    def worse(self) -> bool:
-        """Whether the method is significantly better than PG-learn."""
-        return self.difference < 0 and self.p < LEVEL
+        return next((mark for level, mark in MARKS if self.advantage > 0 and self.p < level), "")
 
 
 def compared(reference: ArrayLike, other: ArrayLike) -> Comparison:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from pglearn.baselines import Clock, Trial, search
-from pglearn.baselines.trials import log_uniform
+from pglearn.baselines import Clock, Rand, Trial, search
+from pglearn.baselines.search import log_uniform
+from pglearn.problem import Problem
+from pglearn.search.candidate import Draws, Space
+from tests.problems import partly_labelled, points
 
 
 @dataclass
@@ -35,8 +39,8 @@ class Script:
 def test_a_unit_is_so_many_evaluations():
     script = Script([0.5] * 100)
     found = search(script, None, Clock(units=4, unit_steps=3))
-    assert len(script.asked) == len(found.records) == 12
-    assert found.records[-1].spent == 4
+    assert len(script.asked) == len(found.trials["k"]) == 12
+    assert found.trials["spent"][-1] == 4
     assert found.reason == "finished"
 
 
@@ -45,8 +49,8 @@ def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=2, unit_seconds=0.1))
     assert 0.2 <= time.monotonic() - begun < 0.4
     assert found.reason == "finished"
-    assert 2 <= len(found.records) <= 11
-    assert found.records[-1].spent == 2
+    assert 2 <= len(found.trials["k"]) <= 11
+    assert found.trials["spent"][-1] == 2
 
 
 def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first():
@@ -64,7 +68,7 @@ def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first():
 def test_out_of_time_before_the_budget_ends():
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=1000, max_time=0.1))
     assert found.reason == "out of time"
-    assert len(found.records) <= 6
+    assert len(found.trials["k"]) <= 6
 
 
 @pytest.mark.parametrize("clock", [Clock(1, max_time=1e-9), Clock(1, unit_seconds=1e-9)])
@@ -88,7 +92,7 @@ def test_the_first_of_the_best_wins():
 def test_a_method_with_nothing_more_to_try_ends_the_search():
     found = search(Script([0.1, 0.2]), None, Clock(100))
     assert found.reason == "finished"
-    assert len(found.records) == 2
+    assert len(found.trials["k"]) == 2
 
 
 def test_events():
@@ -104,3 +108,15 @@ def test_scales_are_as_likely_in_any_octave():
     rng = np.random.default_rng(0)
     drawn = np.array([log_uniform(rng, 1.0, 16.0) for _ in range(2000)])
     np.testing.assert_allclose(np.histogram(np.log2(drawn), 4, (0, 4))[0] / 2000, 0.25, atol=0.04)
+
+
+def test_rand_judges_the_draws_that_pglearn_starts_from_or_weights_from_the_same_interval():
+    problem = Problem.of(points(20), partly_labelled(20, 9))
+    draws = Draws((Space(4, 2.0),), (3, 8), (0.5, 4.0), seed=1)
+    for draw in ("bandwidths", "weights"):
+        for number, trial in enumerate(islice(Rand(0.9, draws, draw).trials(problem, Clock(9)), 9)):
+            expected = draws.candidate(number)
+            assert trial.k == expected.k
+            uniform = trial.a**-0.5 if draw == "bandwidths" else trial.a
+            np.testing.assert_allclose(uniform, expected.a**-0.5)
+            assert ((uniform >= 1) & (uniform <= 8)).all()

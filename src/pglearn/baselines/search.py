@@ -7,16 +7,22 @@ each: a search can end after any trial with the best so far.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pglearn.graph import Graph
+from pglearn.engine import CPUEngine
+from pglearn.engine.scores import validation_accuracy, validation_scores
+from pglearn.graph import Graph, weighted_graph
 from pglearn.problem import Array, Problem
-from pglearn.propagation import Solution
+from pglearn.propagation import LGC, Solution
 from pglearn.search.events import VERSION, Listener, Stream
+
+# Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
+TOLERANCE, PRECISION = 1e-8, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +47,8 @@ class Trial:
     tie_break: float = 0.0
     """Among trials of the same accuracy the lowest wins, and the first where that is the same, too."""
 
-    @property
-    def merit(self) -> tuple[float, float]:
-        """By which trials are compared."""
-        return self.accuracy, -self.tie_break
+    def better_than(self, other: Trial) -> bool:
+        return (self.accuracy, -self.tie_break) > (other.accuracy, -other.tie_break)
 
 
 @dataclass(eq=False)
@@ -92,47 +96,52 @@ class Clock:
         return "finished" if self.spent >= self.units else None
 
 
-class Method(Protocol):
+class Method(ABC):
     """A way to look for a configuration, and what to make of the best one."""
 
-    @property
-    def name(self) -> str: ...
+    name: ClassVar[str]
 
+    @abstractmethod
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         """Trials without end, or until there is nothing more to try; the clock is told of every evaluation."""
-        ...
 
+    @abstractmethod
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         """The graph of a trial and F (n × c) on it, with every label shown."""
-        ...
+
+    def graph(self, problem: Problem, k: int, a: Array) -> Graph:
+        return weighted_graph(problem.X, a, k, problem.centre)
 
 
-def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
-    """A scale: as likely between 1 and 2 as between 2 and 4."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+@dataclass(frozen=True)
+class SpreadingMethod(Method):
+    """A method that spreads labels with LGC."""
 
+    alpha: float
 
-@dataclass(frozen=True, eq=False)
-class Record:
-    """What is kept of a trial: O(1) numbers."""
+    def __post_init__(self) -> None:
+        LGC(self.alpha)  # which refuses one that is no good
 
-    candidate: int
-    step: int
-    k: int
-    loss: float
-    accuracy: float
-    spent: float
-    seconds: float
-    settings: dict[str, float]
-    merit: tuple[float, float]
+    def accuracy(self, problem: Problem, graph: Graph) -> float:
+        """On the scored labels, from the others."""
+        lgc = LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION)
+        return validation_accuracy(problem, validation_scores(problem, lgc, lgc.system(graph)))
+
+    def spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
+        """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""
+        return CPUEngine(propagation=LGC(self.alpha)).propagate(problem, graph, beliefs)
+
+    def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
+        graph = self.graph(problem, trial.k, trial.a)
+        return graph, self.spread(problem, graph)
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best trial, a record of all, and why the search ended."""
+    """The best trial, O(1) numbers of every trial in columns, and why the search ended."""
 
     best: Trial
-    records: list[Record]
+    trials: dict[str, Array]
     reason: str
 
 
@@ -143,13 +152,12 @@ def search(
     emit = Stream(listeners)
     emit("search_started", version=VERSION, method=method.name, **about, budget=clock.units)
     best: Trial | None = None
-    records: list[Record] = []
+    rows: list[dict[str, Any]] = []
     for trial in method.trials(problem, clock):
-        names = ("candidate", "step", "k", "loss", "accuracy")
-        told: dict[str, Any] = {name: getattr(trial, name) for name in names}
+        told = {name: getattr(trial, name) for name in ("candidate", "step", "k", "loss", "accuracy")}
         told["spent"] = min(clock.spent, float(clock.units))
-        records.append(Record(**told, seconds=clock.seconds, settings=trial.settings, merit=trial.merit))
-        if best is None or trial.merit > best.merit:
+        rows.append({**told, "seconds": clock.seconds, "tie_break": trial.tie_break, **trial.settings})
+        if best is None or trial.better_than(best):
             best = trial
         emit("trial_ended", **told)
         if clock.reason:
@@ -157,4 +165,21 @@ def search(
     assert best is not None
     reason = clock.reason or "finished"
     emit("search_ended", reason=reason, best=best.candidate, loss=best.loss, accuracy=best.accuracy)
-    return Found(best, records, reason)
+    return Found(best, {name: np.array([row[name] for row in rows]) for name in rows[0]}, reason)
+
+
+def mass_normalised(F: Array, masses: Array | None = None) -> Array:
+    """F with its columns divided by the classes' masses, by default their sums, then rows that sum to one.
+
+    No class is then favoured because its labels spread further. A class without mass and rows of zeros stay as they
+    are.
+    """
+    masses = F.sum(axis=0) if masses is None else masses
+    F = F / np.where(masses > 0, masses, 1)
+    sums = F.sum(axis=1, keepdims=True)
+    return np.asarray(F / np.where(sums > 0, sums, 1))
+
+
+def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    """A scale: as likely between 1 and 2 as between 2 and 4."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
