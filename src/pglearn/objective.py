@@ -25,6 +25,7 @@ def loss_and_gradient(
     k: int = 10,
     loss: str = "ranking",
     validation: str = "loo",
+    propagation: str = "lgc",
     alpha: float = 0.99,
     engine: str = "cpu",
     neighbors: str = "auto",
@@ -48,6 +49,8 @@ def loss_and_gradient(
         rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
         Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
+    propagation : {"lgc"}
+        How labels spread: learning with local and global consistency.
     alpha : float in (0, 1)
         μ of the propagation.
     engine : {"cpu", "torch", "auto"}
@@ -90,8 +93,8 @@ def loss_and_gradient(
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
-    summed = choice(loss, LOSSES, "loss")()
-    objective = chosen_engine(engine, summed, LGC(alpha), problem, evaluations=1, dtype=dtype, neighbors=neighbors)
+    summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, {"lgc": LGC}, "propagation")(alpha)
+    objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
     if isinstance(objective, CPUEngine):
         announce_neighbours(neighbors, objective.neighbours, problem.n)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
