@@ -17,7 +17,7 @@ from pglearn.engine import choose
 from pglearn.errors import CheckpointError, InputError
 from pglearn.estimators.scaling import Scaling
 from pglearn.problem import Problem
-from pglearn.search.clusters.broadcast import arrived, to_send
+from pglearn.search.clusters.broadcast import arrived
 from pglearn.sparse import sparse_rows
 from pglearn.sparse.text import holds_counts
 from pglearn.views import linear_view, views_for
@@ -130,7 +130,7 @@ def test_workers_give_the_same_answer(where, fitted, text):
 
 
 def test_a_cluster_gets_the_table_read_only(text):
-    problem = to_send(Problem.of(sparse_rows(text[0]).copy(), text[1]))
+    problem = Problem.of(sparse_rows(text[0]).copy(), text[1])
     assert arrived(problem, lambda: problem.X.data.flags.writeable) is False
 
 
