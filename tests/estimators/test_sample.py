@@ -181,14 +181,15 @@ def test_a_graph_of_a_member_that_lacks_neighbours_is_warned_of(small_limits, mo
         model(views=["given"]).fit(X, hidden(y))
 
 
-def test_the_progress_bar_shows_the_answer_after_the_search(small_limits):
+def test_the_progress_bar_shows_the_search_and_then_the_answer(small_limits):
     X, y = sheets()
     console = Console(record=True, width=120, force_terminal=True)
-    with progress_bar(console) as listeners:
+    with progress_bar(True, console) as listeners:
         model().fit(X, hidden(y), listeners=listeners)
     shown = console.export_text()
     assert "240 of 900 rows" in shown
-    assert "labels of all rows · graph 2/2" in shown
+    assert "best loss" in shown
+    assert "labels of all rows" in shown
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -290,12 +290,14 @@ class PGLearnClassifier(TableClassifier):
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
+        from pglearn.progress import progress_bar
+
         table, search, task, workers = self._prepared(X, y)
         self._announce(table, task.engine)
         with (
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
-            _progress(self.verbose) as shown,
+            progress_bar(bool(self.verbose)) as shown,
         ):
             with Pool(table.searched, task, workers) as pool:
                 interrupt.then = pool.stop
@@ -482,9 +484,3 @@ class PGLearnClassifier(TableClassifier):
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic, np.ndarray))
-
-
-def _progress(verbose: int) -> Any:
-    from pglearn.progress import progress_bar, silence
-
-    return progress_bar() if verbose else silence()
