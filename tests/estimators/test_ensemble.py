@@ -37,28 +37,19 @@ def ensemble(**changes):
     return GraphEnsemble(**{**setting, **changes})
 
 
-def with_gaps(three, *rows):
-    """The same with rows that the members, in order, do not reach."""
-    members = [
-        replace(member, F=np.where(np.isin(np.arange(20), gaps)[:, None], 0, member.F))
-        for member, gaps in zip(three.members, rows, strict=True)
-    ]
-    return replace(three, members=members)
-
-
 # Members together
 
 
-def test_members_count_alike():
+def test_members_count_alike_in_each_row_that_they_reach():
     three = ensemble()
     np.testing.assert_allclose(three.distributions, np.mean([member.F for member in three.members], axis=0))
     assert three.best is three.members[0]
-
-
-def test_the_mean_of_a_row_is_over_the_members_that_reach_it():
-    three = with_gaps(ensemble(), [6, 7], [6], [6])
-    second, third = (member.F[7] for member in three.members[1:])
-    np.testing.assert_allclose(three.distributions[7], (second + third) / 2)
+    gaps = [[6, 7], [6], [6]]
+    members = []
+    for member, rows in zip(three.members, gaps, strict=True):
+        members.append(replace(member, F=np.where(np.isin(np.arange(20), rows)[:, None], 0, member.F)))
+    three = replace(three, members=members)
+    np.testing.assert_allclose(three.distributions[7], (members[1].F[7] + members[2].F[7]) / 2)
     assert np.flatnonzero(three.unreached).tolist() == [6]
     np.testing.assert_array_equal(three.distributions[6], three.prior)
 
@@ -75,14 +66,11 @@ def test_rows_of_the_table_and_new_rows_have_the_same_factors():
         np.testing.assert_allclose(after.sum(axis=1), 1)
 
 
-def test_feature_weights_are_the_mean_of_the_members_in_units_of_the_features():
+def test_feature_weights_and_graphs_are_means_of_the_members():
     three = ensemble(scaling=Scaling(np.ones(3), np.array([1.0, 2.0, 10.0])))
     first, second, third = three.members
     mean = (first.a + second.a @ three.views[1].axes ** 2 + third.a) / 3
     np.testing.assert_allclose(three.feature_weights, mean / [1, 4, 100])
-
-
-def test_graphs_are_averaged():
     graphs = [sparse.csr_matrix(np.array([[0.0, w], [w, 0.0]])) for w in (1.0, 0.2)]
     np.testing.assert_allclose(mean_graph(graphs).toarray(), [[0, 0.6], [0.6, 0]])
 
