@@ -153,45 +153,22 @@ def test_the_options_of_help_are_the_defaults_of_the_estimator(capsys):
 # Tables
 
 
-@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "parquet", "npz"])
-def test_every_kind_of_file_gives_the_same_labels(tmp_path, csv, out, ending):
-    frame, _ = rows()
-    path = tmp_path / f"t.{ending}"
-    if ending == "npz":
-        labels = frame["kind"].fillna("").to_numpy(dtype=str)
-        names = np.array(["height", "width"])
-        np.savez(path, X=frame[["height", "width"]].to_numpy(), kind=labels, feature_names=names)
-    elif ending == "parquet":
-        frame.to_parquet(path)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
-    fit(path, out)
-    fit(csv, tmp_path / "expected")
-    for name in ("predictions.csv", "feature_weights.csv"):
-        assert (out / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
-
-
 def test_a_mixed_table_has_weights_per_original_column_and_is_predicted_like_it(tmp_path, fitted, capsys):
     frame, _ = rows()
-    numbers = np.arange(40.0)
-    numbers[[5, 17]] = np.nan
-    frame.insert(0, "with gaps", numbers)
+    frame.insert(0, "with gaps", np.where(np.isin(np.arange(40), [5, 17]), np.nan, np.arange(40.0)))
     frame.insert(1, "colour", pd.Series(np.array(["red", "blue", None], dtype=object)[np.arange(40) % 3]))
     frame.insert(2, "planted", [f"2024-0{1 + i % 5}-01" for i in range(40)])
-    frame.insert(3, "big", 1e6 * frame["width"])
     out = fitted(frame)
     weights = pd.read_csv(out / "feature_weights.csv")
     assert list(weights) == ["column", "weight", "share"]
-    assert sorted(weights["column"]) == ["big", "colour", "height", "planted", "width", "with gaps"]
+    assert sorted(weights["column"]) == ["colour", "height", "planted", "width", "with gaps"]
     assert weights["share"].sum() == pytest.approx(1)
     assert weights["share"].is_monotonic_decreasing
     assert (weights["weight"] >= 0).all()
     assert "take the median of their column: 'with gaps' (2)." in printed(capsys)
-    new = frame.drop(columns="kind").iloc[20:].copy()
-    new["colour"] = new["colour"].fillna("green")  # never seen
-    new.to_parquet(tmp_path / "new.parquet")
+    frame.drop(columns="kind").assign(colour="green").to_parquet(tmp_path / "new.parquet")
     assert run("predict", out, tmp_path / "new.parquet", "-o", tmp_path / "labels.csv") == 0
-    assert set(pd.read_csv(tmp_path / "labels.csv")["label"]) <= {"rose", "tulip"}
+    assert set(pd.read_csv(tmp_path / "labels.csv")["label"]) == {"rose", "tulip"}
 
 
 # predict
@@ -290,15 +267,14 @@ ESCAPES = "x\x1b]0;owned\x07\x1b[2J"
 def test_names_are_no_commands_to_the_terminal(tmp_path, fitted, capsys):
     frame, _ = rows()
     out = fitted(frame.rename(columns={"width": ESCAPES}))
-    alone = frame.assign(kind=pd.Series([ESCAPES] * 4 + [None] * 36, dtype=object))
-    alone.to_csv(tmp_path / "t.csv", index=False)
+    assert ESCAPES in pd.read_csv(out / "feature_weights.csv")["column"].tolist()
+    frame.assign(kind=[ESCAPES] * 4 + [None] * 36).to_csv(tmp_path / "t.csv", index=False)
     assert run("fit", tmp_path / "t.csv", "--target", "kind", "-o", out, *SEARCH) == 2
     text, told = capsys.readouterr()
     shown = "x\\x1b]0;owned\\x07\\x1b[2J"
     assert shown in text
     assert f"Only one class is labelled ({shown})" in told
     assert not {"\x1b", "\x07"} & set(text + told)
-    assert pd.read_csv(out / "feature_weights.csv")["column"].tolist().count(ESCAPES) == 1
 
 
 # The other commands

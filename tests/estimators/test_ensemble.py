@@ -12,7 +12,6 @@ from pglearn import PGLearnClassifier
 from pglearn.estimators import ensemble as module
 from pglearn.estimators.ensemble import GraphEnsemble, Member, mean_graph
 from pglearn.estimators.scaling import Scaling
-from pglearn.estimators.shares import scaled
 from pglearn.views import View
 
 
@@ -52,18 +51,6 @@ def test_members_count_alike_in_each_row_that_they_reach():
     np.testing.assert_allclose(three.distributions[7], (members[1].F[7] + members[2].F[7]) / 2)
     assert np.flatnonzero(three.unreached).tolist() == [6]
     np.testing.assert_array_equal(three.distributions[6], three.prior)
-
-
-def test_rows_of_the_table_and_new_rows_have_the_same_factors():
-    plain = ensemble()
-    brought = replace(plain, factors=np.array([2.0, 0.5]))
-    X_new = plain.X[:7] + 0.1
-    for before, after in [
-        (plain.distributions, brought.distributions),
-        (plain.predict_proba(X_new), brought.predict_proba(X_new)),
-    ]:
-        np.testing.assert_allclose(after, scaled(before, brought.factors), rtol=1e-12)
-        np.testing.assert_allclose(after.sum(axis=1), 1)
 
 
 def test_feature_weights_and_graphs_are_means_of_the_members():
@@ -111,23 +98,3 @@ def test_memory_of_prediction_beyond_the_answer_does_not_grow_with_the_new_rows(
     model.predict_proba(batch[:20])  # what is imported on first use does not count
     one, many = beyond_the_answer(batch), beyond_the_answer(np.tile(batch, (16, 1)))
     assert many < 1.2 * one
-
-
-# As arrays
-
-
-def test_an_ensemble_survives_the_trip_through_arrays():
-    three = replace(ensemble(), factors=np.array([2.0, 0.5]))
-    arrays = three.to_arrays()
-    assert {array.dtype.kind for array in map(np.asarray, arrays.values())} <= set("biufU")
-    back = GraphEnsemble.from_arrays(arrays)
-    assert [view.name for view in back.views] == ["given", "components"]
-    assert back.views[0].axes is None
-    for one, other in zip(back.members, three.members, strict=True):
-        assert (one.view, one.k) == (other.view, other.k)
-        np.testing.assert_array_equal(one.a, other.a)
-        np.testing.assert_array_equal(one.F, other.F)
-    np.testing.assert_array_equal(back.distributions, three.distributions)
-    np.testing.assert_array_equal(back.feature_weights, three.feature_weights)
-    np.testing.assert_array_equal(back.predict_proba(three.X + 0.1), three.predict_proba(three.X + 0.1))
-    np.testing.assert_array_equal(back.labelled, three.labelled)

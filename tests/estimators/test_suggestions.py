@@ -150,16 +150,6 @@ def test_nothing_is_as_large_as_the_solution_itself():
     assert system.F.max() <= 1
 
 
-def test_suggestions_of_a_graph_that_lacks_neighbours_are_warned_of(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 5)), np.where(np.arange(400) < 20, np.arange(400) % 2, -1)
-    model = fit(X, y, views=["given"], neighbors="approximate", selection="best")
-    monkeypatch.setattr("pglearn.graph.descent.TREES", 1)
-    monkeypatch.setattr("pglearn.graph.descent.MOST_ROUNDS", 0)
-    with pytest.warns(UserWarning, match=r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "):
-        model.suggest(2)
-
-
 def test_entropy_is_one_for_ignorance_and_zero_for_certainty():
     np.testing.assert_allclose(
         entropy(np.array([[1 / 3] * 3, [0, 1, 0], [0.5, 0.5, 0]])), [1, 0, np.log(2) / np.log(3)]

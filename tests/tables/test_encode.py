@@ -172,13 +172,11 @@ def test_polars_gives_what_pandas_gives():
         "since": [datetime.datetime(2020, 1, day) for day in (1, 2, 3, 5)],
         "day": [datetime.date(2020, 1, day) for day in (1, 2, 3, 5)],
     }
-    polars, pandas = pl.DataFrame(columns), pd.DataFrame(columns)
-    encoder = TableEncoder().fit(pandas)
-    expected = encoder.transform(pandas)
-    np.testing.assert_array_equal(TableEncoder().fit_transform(polars), expected)
-    np.testing.assert_array_equal(encoder.transform(polars), expected)
-    category = polars.with_columns(pl.col("city").cast(pl.Categorical))
-    np.testing.assert_array_equal(encoder.transform(category), expected)
+    polars = pl.DataFrame(columns, schema_overrides={"city": pl.Categorical})
+    encoder = TableEncoder().fit(pd.DataFrame(columns))
+    expected = encoder.transform(pd.DataFrame(columns))
+    for found in (TableEncoder().fit_transform(polars), encoder.transform(polars)):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_columns_are_found_by_name():
@@ -198,11 +196,6 @@ def test_columns_of_an_array_are_found_by_place():
     assert not hasattr(encoder, "feature_names_in_")
     with pytest.raises(InputError, match="X has 3 features, but TableEncoder is expecting 2 features"):
         encoder.transform(np.eye(3))
-
-
-def test_frame_output():
-    out = TableEncoder().set_output(transform="pandas").fit_transform(table())
-    assert out.columns.tolist() == ["age", "city=Oslo", "city=Rome", "city=(missing)", "member", "since"]
 
 
 # What is said
