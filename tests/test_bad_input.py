@@ -39,12 +39,6 @@ def refused(sentence, X=None, y=None, error=InputError, **parameters):
 # Through the estimator: labels
 
 
-def test_a_class_with_a_single_label_is_allowed_with_loo():
-    y = points()[1]
-    y[9] = 2
-    assert fit(y=y).label_distributions_.shape == (20, 3)
-
-
 def test_labels_are_refused_as_a_problem_refuses_them():
     refused("No row is labelled: give at least two rows of each class a label", y=[None] * 20)
     refused("X has 20 rows but y has 19 entries: give one label per row, -1 where unknown.", y=points()[1][:-1])
@@ -91,19 +85,15 @@ def test_gaps_are_found_with_their_row_and_column():
         ({"alpha": "high"}, "alpha='high'"),
         ({"k_range": (0, 5)}, "k_range=(0, 5) must be two whole numbers with 1 ≤ low ≤ high."),
         ({"k_range": 5}, "k_range=5 must be two numbers, low and high"),
-        ({"k_range": (5.5, 7.5)}, "k_range=(5.5, 7.5) must be two whole numbers with 1 ≤ low ≤ high."),
         ({"bandwidth_range": (0, 1)}, "bandwidth_range=(0, 1) must be two numbers with 0 < low ≤ high."),
         ({"bandwidth_range": (1, float("inf"))}, "bandwidth_range=(1, inf) must be two numbers"),
         ({"bandwidth_range": ("a", "b")}, "bandwidth_range=('a', 'b') must be two numbers"),
         ({"unit_steps": 0}, "unit_steps=0 must be"),
-        ({"unit_steps": None}, "unit_steps=None"),
         ({"unit_seconds": -1}, "unit_seconds=-1 must be above 0, or None."),
         ({"max_time": float("nan")}, "max_time=nan must be above 0, or None."),
-        ({"max_time": "60"}, "max_time='60'"),
         ({"executor": "desk"}, "executor='desk' is not known: give a concurrent.futures.Executor, 'loky', 'threads'"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"engine": "cpu", "device_memory": 1.0}, "device_memory is for the torch engine: leave it out"),
-        ({"n_jobs": "all"}, "n_jobs='all'"),
         ({"random_state": -1}, "random_state=-1"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -214,19 +204,13 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_earlier_results_stay_when_the_new_fit_fails_on_its_input(says, table, results):
+def test_earlier_results_stay_when_a_new_fit_fails(says, table, results, monkeypatch):
     before = contents(results)
     assert sorted(before) == FILES
-    for options, path, sentence in [
-        (["--loss", "hinge"], table(), "loss='hinge' is not known"),
-        ([], table(["x"] * 20, name="one.csv"), "Only one class is labelled (x)"),
-    ]:
-        says("fit", path, "--target", "kind", "-o", results, *SEARCH, *options, sentence=sentence)
-        assert contents(results) == before
-
-
-def test_earlier_results_stay_when_the_new_search_breaks_down(says, table, results, monkeypatch):
-    before = contents(results)
+    says(
+        "fit", table(["x"] * 20), "--target", "kind", "-o", results, *SEARCH, sentence="Only one class is labelled (x)"
+    )
+    assert contents(results) == before
 
     def breaks(*_):
         raise ZeroDivisionError("a bug")
@@ -267,7 +251,7 @@ def model_bytes(tmp_path_factory):
     return path.read_bytes()
 
 
-def test_a_model_cut_short_anywhere(tmp_path, model_bytes):
+def test_a_model_cut_short_anywhere_is_refused(tmp_path, model_bytes):
     path = tmp_path / "model.npz"
     for length in (*range(0, len(model_bytes), 37), len(model_bytes) - 1):
         path.write_bytes(model_bytes[:length])

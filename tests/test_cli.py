@@ -142,10 +142,7 @@ def test_the_options_of_help_are_the_defaults_of_the_estimator(capsys):
         f"units of work per candidate (default {model.budget})",
         f"alive at a time (default {model.n_candidates})",
         f"one of R survives (default {model.downsampling_rate})",
-        f"{model.validation} (default)",
-        f"{model.loss} (default)",
-        f"{model.selection} (default)",
-        f"{model.views} (default)",
+        *(f"{name} (default)" for name in (model.validation, model.loss, model.selection, model.views)),
     ):
         assert words in text
 
@@ -296,9 +293,6 @@ def test_the_demonstration(tmp_path, capsys):
     assert float(text.split("pglearn  ")[1].split()[0]) > 0.9
     assert len(pd.read_csv(tmp_path / "demo" / "predictions.csv")) == 1797
     assert len(pd.read_csv(tmp_path / "demo" / "feature_weights.csv")) == 64
-
-
-# Files
 
 
 def test_a_file_keeps_its_place_behind_a_link_and_a_pipe_is_not_replaced(tmp_path):

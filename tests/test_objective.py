@@ -64,15 +64,6 @@ def test_plain_lists_are_taken_and_the_defaults_are_those_documented():
     assert dg_da.dtype == np.float64
 
 
-@pytest.mark.skipif("torch" not in EXTRAS, reason="PGLEARN_TEST_EXTRAS does not ask for torch")
-@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-8), ("float32", 1e-3)])
-def test_the_torch_engine_gives_the_same(dtype, close):
-    g, dg_da = pglearn.loss_and_gradient(X, Y, a=A, engine="torch", dtype=dtype)
-    expected_g, expected = pglearn.loss_and_gradient(X, Y, a=A)
-    assert g == pytest.approx(expected_g, rel=close)
-    np.testing.assert_allclose(dg_da, expected, rtol=0, atol=close * np.abs(expected).max())
-
-
 @pytest.mark.parametrize("validation", ["kfold", "holdout"])
 def test_the_split_follows_the_random_state(validation):
     losses = [pglearn.loss_and_gradient(X, Y, a=A, validation=validation, random_state=seed)[0] for seed in (0, 0, 1)]

@@ -37,7 +37,6 @@ def problem_of(y, validation="loo", seed=0):
     ("y", "codes", "classes"),
     [
         pytest.param([3, -1, 7, 3], [0, -1, 1, 0], [3, 7], id="integers"),
-        pytest.param(np.array([200, 3], dtype=np.uint8), [1, 0], [3, 200], id="unsigned"),
         pytest.param(np.array([-2, -1, 5]), [0, -1, 1], [-2, 5], id="only -1 of the negatives is unlabelled"),
         pytest.param(np.array([3.0, NAN, -1.0, 7.0]), [0, -1, -1, 1], [3.0, 7.0], id="floats"),
         pytest.param(["b", "-1", "nan"], [1, 0, 2], ["-1", "b", "nan"], id="strings that look missing are classes"),
@@ -46,10 +45,8 @@ def problem_of(y, validation="loo", seed=0):
         pytest.param(np.array([7.0, 3, NAN, None], **OBJECT), [1, 0, -1, -1], [3, 7], id="object array of numbers"),
         pytest.param(["b", NAN, -1, None, pd.NA, pd.NaT, "a"], [1, *[-1] * 5, 0], ["a", "b"], id="every kind of gap"),
         pytest.param(pd.Series([7, None, 3], dtype="Int64"), [1, -1, 0], [3, 7], id="pandas Int64"),
-        pytest.param(pd.Series([True, None], dtype="boolean"), [0, -1], [True], id="pandas boolean"),
         pytest.param(pd.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="pandas strings"),
         pytest.param(pd.Series(["b", None, "a"], dtype="category"), [1, -1, 0], ["a", "b"], id="pandas category"),
-        pytest.param(pl.Series(["b", None, "a"]), [1, -1, 0], ["a", "b"], id="polars strings"),
         pytest.param(pl.Series([7, None, 3]), [1, -1, 0], [3, 7], id="polars integers"),
     ],
 )
@@ -94,12 +91,15 @@ def test_what_is_no_label_is_refused_with_a_sentence(y, sentence):
 
 
 def test_problem_keeps_only_what_is_labelled():
-    problem = problem_of(["b", None, "a", "b", None, "a", "b"])
-    assert problem.labelled.tolist() == [0, 2, 3, 5, 6]
-    assert problem.codes.tolist() == [1, 0, 1, 0, 1]
-    assert problem.n_classes == 2
-    np.testing.assert_array_equal(problem.Y, [[0, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
-    np.testing.assert_allclose(problem.prior, [0.4, 0.6])
+    problem = problem_of(["b", None, "a", "b"])
+    assert problem.labelled.tolist() == [0, 2, 3]
+    assert problem.codes.tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(problem.Y, [[0, 1], [1, 0], [0, 1]])
+    np.testing.assert_allclose(problem.prior, [1 / 3, 2 / 3])
+    np.testing.assert_array_equal(problem.sources(), [[0, 1], [0, 0], [1, 0], [0, 1]])
+    beliefs = np.full((4, 2), 0.5)
+    np.testing.assert_array_equal(problem.sources(beliefs), [[0, 1], [0.5, 0.5], [1, 0], [0, 1]])
+    assert (beliefs == 0.5).all()
 
 
 LONELY = (
@@ -206,21 +206,12 @@ def test_kfold_scores_everything_in_folds_of_equal_size_that_never_hold_a_whole_
 def test_views_differ_in_their_points_alone():
     plain = Problem.of(np.eye(4), [0, 0, 1, 1], validation="kfold")
     assert plain.views == (plain,)
-    other = np.arange(8.0).reshape(4, 2)
-    problem = replace(plain, others=(other,))
+    problem = replace(plain, others=(np.arange(8.0).reshape(4, 2),))
     first, second = problem.views
     assert first.X is plain.X
-    assert second.X is other
+    assert second.X is problem.others[0]
     for view in problem.views:
         assert view.others == ()
         assert (view.labelled is plain.labelled, view.codes is plain.codes, view.fold is plain.fold) == (True,) * 3
     np.testing.assert_array_equal(second.centre, [3, 4])
     assert problem.views is problem.views
-
-
-def test_labels_spread_and_beliefs_where_there_is_none():
-    problem = Problem.of(np.eye(4), [0, -1, 1, 1])
-    np.testing.assert_array_equal(problem.sources(), [[1, 0], [0, 0], [0, 1], [0, 1]])
-    beliefs = np.full((4, 2), 0.5)
-    np.testing.assert_array_equal(problem.sources(beliefs), [[1, 0], [0.5, 0.5], [0, 1], [0, 1]])
-    assert (beliefs == 0.5).all()

@@ -79,16 +79,20 @@ def test_grid_search_over_alpha_with_string_labels():
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_keep_their_feature_names(frame):
+def test_frames_keep_their_feature_names_and_string_classes_also_in_a_file(frame, tmp_path):
     X, y, _ = blobs()
-    table = frame({name: X[:, i] for i, name in enumerate(["a", "b", "c", "d"])})
+    table = frame({name: X[:, i] for i, name in enumerate(["größe", "b", "c", "d"])})
     if not hasattr(StandardScaler().fit(table), "feature_names_in_"):
         pytest.skip("this scikit-learn does not see the names of this polars")  # 1.6 with polars 2
-    model = quick().fit(table, y)
-    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    np.testing.assert_array_equal(model.predict_proba(table), quick().fit(X, y).predict_proba(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame({name: X[:, i] for i, name in enumerate(["a", "b", "c", "e"])}))
+    names = np.array(["=1+1", "[bold]b[/]", "Ä"], dtype=object)
+    model = quick().fit(table, np.where(y >= 0, names[y], None))
+    model.save(tmp_path / "m.npz")
+    for one in (model, PGLearnClassifier.load(tmp_path / "m.npz")):
+        assert one.classes_.tolist() == names.tolist()
+        assert one.feature_names_in_.tolist() == ["größe", "b", "c", "d"]
+        np.testing.assert_array_equal(one.predict_proba(table), quick().fit(X, y).predict_proba(X))
+        with pytest.raises(ValueError, match="feature names"):
+            one.predict(frame({name: X[:, i] for i, name in enumerate(["größe", "b", "c", "e"])}))
 
 
 @pytest.mark.parametrize("library", [list, pd.Series, pl.Series], ids=["list", "pandas", "polars"])
@@ -269,17 +273,6 @@ def test_features_have_weights_where_components_were_weighted():
     assert weights[3] < 1e-12
 
 
-def test_loud_columns_of_noise_are_survived():
-    auto, given = [], []
-    for seed in range(3):
-        X, y, classes = correlated(n=150, labelled=10, noise=100, seed=seed)
-        for accuracies, views in ((auto, "auto"), (given, ["given"])):
-            model = PGLearnClassifier(budget=4, views=views, random_state=0).fit(X, y)
-            accuracies.append((model.transduction_ == classes)[10:].mean())
-    assert min(auto) > 0.95
-    assert np.mean(auto) > np.mean(given) + 0.2
-
-
 def test_a_saved_model_with_members_of_different_coordinates_predicts_identically(tmp_path, monkeypatch):
     monkeypatch.setattr("pglearn.views.MAX_COMPONENTS", 5)
     X, y, _ = correlated(noise=4)
@@ -313,11 +306,7 @@ def test_the_answer_depends_neither_on_the_workers_nor_on_an_earlier_fit(fitted,
     model, X, y = fitted
     again = clone(model).fit(X[:, :2] + 5, (y > 0).astype(int)).set_params(**where)
     assert_same_model(again.fit(X, y), model)
-
-
-def test_another_seed_gives_another_model(fitted):
-    model, X, y = fitted
-    other = clone(model).set_params(random_state=1).fit(X, y)
+    other = again.set_params(random_state=1).fit(X, y)
     assert not np.array_equal(other.feature_weights_, model.feature_weights_)
 
 
@@ -360,45 +349,12 @@ def test_new_rows_are_labelled(fitted):
         np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
 
 
-def test_the_prediction_of_a_row_does_not_depend_on_the_others(fitted):
-    model, X, _ = fitted
-    together = model.predict_proba(X[:7])
-    alone = np.vstack([model.predict_proba(X[i : i + 1]) for i in range(7)])
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
-
-
-# Saving
-
-
-def test_a_saved_model_keeps_string_classes_and_feature_names(tmp_path):
-    X, y, _ = blobs()
-    table = pd.DataFrame(X, columns=["größe", "b", "c", "d"])
-    names = np.where(y >= 0, np.array(["Ä", "[bold]b[/]", "=1+1"], dtype=object)[y], None)
-    model = quick().fit(table, names)
-    model.save(str(tmp_path / "m.npz"))
-    loaded = PGLearnClassifier.load(str(tmp_path / "m.npz"))
-    assert loaded.classes_.tolist() == model.classes_.tolist() == ["=1+1", "[bold]b[/]", "Ä"]
-    assert loaded.feature_names_in_.tolist() == ["größe", "b", "c", "d"]
-    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-    with pytest.raises(ValueError, match="feature names"):
-        loaded.predict(table.rename(columns={"b": "x"}))
-
-
 # The package
 
 
 def test_public_names_are_pinned():
-    assert sorted(pglearn.__all__) == [
-        "AEWClassifier",
-        "GridClassifier",
-        "IDMLClassifier",
-        "MinEntClassifier",
-        "PGLearnClassifier",
-        "RandClassifier",
-        "TableEncoder",
-        "__version__",
-        "loss_and_gradient",
-    ]
+    estimators = "AEWClassifier GridClassifier IDMLClassifier MinEntClassifier PGLearnClassifier RandClassifier"
+    assert sorted(pglearn.__all__) == [*estimators.split(), "TableEncoder", "__version__", "loss_and_gradient"]
     for name in pglearn.__all__:
         assert getattr(pglearn, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Classifier'"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
+from tests.memory import traced
 
 from pglearn import PGLearnClassifier
 from pglearn.estimators import ensemble as module
@@ -85,16 +85,9 @@ def test_batches_of_new_rows_do_not_change_the_answer(monkeypatch):
 def test_memory_of_prediction_beyond_the_answer_does_not_grow_with_the_new_rows(monkeypatch):
     monkeypatch.setattr(module, "BATCH_ROWS", 512)
     model, batch = predicting(), np.random.default_rng(1).normal(size=(512, 3))
-
-    def beyond_the_answer(X_new):
-        tracemalloc.start()
-        try:
-            found = model.predict_proba(X_new)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        return peak - found.nbytes
-
     model.predict_proba(batch[:20])  # what is imported on first use does not count
-    one, many = beyond_the_answer(batch), beyond_the_answer(np.tile(batch, (16, 1)))
-    assert many < 1.2 * one
+    peaks = []
+    for X_new in (batch, np.tile(batch, (16, 1))):
+        found, peak = traced(lambda X_new=X_new: model.predict_proba(X_new))
+        peaks.append(peak - found.nbytes)
+    assert peaks[1] < 1.2 * peaks[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.memory import traced
 
 from pglearn import PGLearnClassifier
 from pglearn.estimators import sample
@@ -16,7 +16,6 @@ from pglearn.estimators.scaling import Scaling
 from pglearn.graph.weights import BLOCK
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
-from pglearn.views import View
 
 N, LABELLED = 900, 40
 
@@ -115,15 +114,6 @@ def test_a_large_table_is_searched_on_a_sample_and_labelled_as_a_whole(small_lim
     assert (fitted.predict(X[:20]) == fitted.transduction_[:20]).mean() > 0.9
 
 
-def test_only_rows_that_are_searched_on_are_put_into_the_views_before_the_search(small_limits, monkeypatch):
-    X, y = sheets()
-    placed, usual = [], View.transform
-    monkeypatch.setattr(View, "transform", lambda view, X: placed.append(X.shape[0]) or usual(view, X))
-    table, *_ = model()._prepared(X, hidden(y))
-    assert placed == [240] * len(table.views)
-    assert len(table.searched.views) == len(table.views) > 2
-
-
 def test_what_is_done_by_less_than_all_rows_or_labels_is_logged(small_limits, caplog, monkeypatch):
     X, y = sheets()
     caplog.set_level("INFO", "pglearn")
@@ -172,12 +162,7 @@ def test_the_progress_bar_shows_the_search_and_then_the_answer(small_limits):
 def test_scaling_makes_no_second_table_in_float64(dtype):
     X = (np.random.default_rng(0).normal(size=(100_000, 10)) * np.logspace(0, 3, 10)).astype(dtype)
     scaling = Scaling.for_points(X, True)
-    tracemalloc.start()
-    try:
-        scaled = scaling.transform(X)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    scaled, peak = traced(lambda: scaling.transform(X))
     assert scaled.dtype == dtype
     np.testing.assert_array_equal(scaled, ((X - scaling.centre) / scaling.spread).astype(dtype))
     assert peak < X.nbytes + 4 * 8 * BLOCK

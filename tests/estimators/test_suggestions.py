@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
+from tests.memory import traced
 
 from pglearn import PGLearnClassifier
 from pglearn.errors import InputError
@@ -42,10 +42,11 @@ def fitted():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_first_suggestion_is_in_the_cluster_without_a_label(seed):
+def test_the_first_suggestion_is_in_the_cluster_without_a_label_and_there_is_none_where_all_have_one(seed):
     X, y, clusters = with_a_cluster_unlabelled(seed)
     (row,) = fit(X, y, k_range=(3, 5)).suggest(1)
     assert clusters[row] == 3
+    assert fit(X, clusters).suggest(5).shape == (0,)
 
 
 def test_suggestions_are_unlabelled_distinct_and_as_many_as_asked(fitted, tmp_path):
@@ -59,11 +60,6 @@ def test_suggestions_are_unlabelled_distinct_and_as_many_as_asked(fitted, tmp_pa
     np.testing.assert_array_equal(model.label_distributions_, before)
     model.save(tmp_path / "model.npz")
     np.testing.assert_array_equal(PGLearnClassifier.load(tmp_path / "model.npz").suggest(12), rows[:12])
-
-
-def test_a_table_with_every_label_needs_no_other():
-    X, _, clusters = with_a_cluster_unlabelled()
-    assert fit(X, clusters).suggest(5).shape == (0,)
 
 
 def test_labels_that_were_suggested_are_worth_more_than_labels_at_random():
@@ -137,12 +133,7 @@ class Solved:
 def test_nothing_is_as_large_as_the_solution_itself():
     n = 4000
     system = Solved(np.random.default_rng(0).random((n, POOL), dtype=np.float32))
-    tracemalloc.start()
-    try:
-        rows = suggested(system, np.full((n, 2), 0.5), np.arange(5), 3)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    rows, peak = traced(lambda: suggested(system, np.full((n, 2), 0.5), np.arange(5), 3))
     assert len(rows) == 3
     assert peak < 0.2 * system.F.nbytes
     assert sparse.issparse(system.given[-1])
