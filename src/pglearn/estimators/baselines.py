@@ -169,8 +169,8 @@ class GridClassifier(_DrawsBandwidths):
 scaled_, n_features_in_, feature_names_in_
         As in :class:`pglearn.PGLearnClassifier`.
     search_results_ : dict of arrays
-        One row per trial: candidate (the draw), step (evaluations since), k, what else was drawn (here sigma), loss (NaN
-        where the method minimises nothing), accuracy on the hidden labels, spent (units), seconds, selected.
+        One row per trial: candidate (the draw), step (evaluations since), k, what else was drawn (here sigma), loss
+        (NaN where the method minimises nothing), accuracy on the hidden labels, spent (units), seconds, selected.
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
 
