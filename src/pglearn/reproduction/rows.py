@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import platform
@@ -21,7 +22,7 @@ from pglearn.reproduction.run import Outcome
 Row: TypeAlias = dict[str, Any]
 """The columns of a fit by name."""
 
-COLUMNS = {
+COLUMNS: dict[str, type] = {
     "method": str,
     "data": str,
     "percent": int,
@@ -41,8 +42,7 @@ COLUMNS = {
     "machine": str,
     "command": str,
 }
-"""What a row has."""
-BLANKS = {name: [""] for name, kind in COLUMNS.items() if kind is float}
+"""What a row has; a number that is not known is left blank."""
 
 
 def row_of(outcome: Outcome, circumstances: dict[str, str]) -> Row:
@@ -124,16 +124,22 @@ def _cut_torn_line(path: Path) -> int:
 
 
 def _read(path: Path) -> list[Row]:
-    try:
-        frame = pd.read_csv(path, dtype=COLUMNS, keep_default_na=False, na_values=BLANKS, float_precision="round_trip")
-        if list(frame.columns) != list(COLUMNS):
-            raise ValueError(f"its columns are {', '.join(map(str, frame.columns))}")
-    except ValueError as error:
-        raise InputError(
-            f"{path} is no file of rows of this version of `pglearn reproduce` ({error}): "
-            "take out the line that is no row, or name another folder with -o."
-        ) from error
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        try:
+            if (head := next(lines)) != list(COLUMNS):
+                raise ValueError(f"its columns are {', '.join(head)}")
+            return [_row(line) for line in lines]
+        except ValueError as error:
+            raise InputError(
+                f"Line {lines.line_num} of {path} is no row of this version of `pglearn reproduce` ({error}): "
+                "take it out, or name another folder with -o."
+            ) from error
+
+
+def _row(line: list[str]) -> Row:
+    cells = zip(COLUMNS.items(), line, strict=True)
+    return {name: kind(text or "nan") if kind is float else kind(text) for (name, kind), text in cells}
 
 
 def circumstances(command: str) -> dict[str, str]:
