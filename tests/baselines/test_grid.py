@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pglearn.baselines import Clock, Grid, search
-from pglearn.baselines.grid import halvings, points
+from pglearn.baselines.grid import points
 from pglearn.problem import Problem
 from tests import oracle
 from tests.problems import partly_labelled
@@ -31,13 +31,6 @@ def test_when_k_cannot_be_refined_sigma_is():
     visited = list(islice(points((7, 7), (1.0, 2.0)), 9))
     assert {k for k, _ in visited} == {7}
     assert sorted(sigma for _, sigma in visited) == pytest.approx(np.linspace(1, 2, 9))
-
-
-@pytest.mark.parametrize(("low", "high"), [(5, 20), (1, 1), (3, 4)])
-def test_a_grid_of_whole_numbers_alone_ends(low, high):
-    order = halvings(low, high)
-    assert sorted(order) == list(range(low, high + 1))
-    assert order[:2] == [low, high][: len(order)]
 
 
 def test_its_trials_are_judged_as_the_oracle_does_and_the_first_of_the_best_wins():

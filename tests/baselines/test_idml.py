@@ -9,7 +9,6 @@ import pytest
 
 from pglearn.baselines import IDML, Clock
 from pglearn.baselines.idml import BETAS, confident_rows, distance_bounds, labelled_pairs
-from pglearn.baselines.search import mass_normalised
 from pglearn.problem import Problem
 from tests import oracle
 from tests.problems import joined, partly_labelled, points
@@ -29,13 +28,6 @@ def spread_labels(problem, P, guesses, rows):
     Y[problem.labelled[rows]] = problem.Y[rows]
     columns = (F := oracle.lgc(P, Y, 0.9)) / F.sum(axis=0)
     return columns / columns.sum(axis=1, keepdims=True)
-
-
-def test_masses_without_anything_in_them_stay_so():
-    found = mass_normalised(np.array([[0.6, 0.1, 0.0], [0.3, 0.1, 0.0], [0.0, 0.0, 0.0]]))
-    np.testing.assert_allclose(found[:2].sum(axis=1), 1)
-    assert found[0, 1] == pytest.approx(0.5 / (2 / 3 + 0.5))
-    assert not found[2].any()
 
 
 def test_rows_with_an_entropy_near_the_smallest_are_chosen():

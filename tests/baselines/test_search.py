@@ -49,11 +49,6 @@ def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_
     assert len(found.trials["k"]) <= 6
 
 
-@pytest.mark.parametrize("clock", [Clock(1, max_time=1e-9), Clock(1, unit_seconds=1e-9)])
-def test_one_trial_is_made_whatever_the_time(clock):
-    assert search(Script([0.25, 0.5]), None, clock).best.accuracy == 0.25
-
-
 @pytest.mark.parametrize(
     ("accuracies", "tie_breaks", "best"),
     [([0.1, 0.9, 0.3, 0.9], None, 1), ([0.5, 0.7, 0.7, 0.7, 0.6], [0.0, 3.0, 2.0, 2.0, 1.0], 2)],
@@ -62,22 +57,6 @@ def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first(accuracies, tie_b
     found = search(Script(accuracies, tie_breaks), None, Clock(100))
     assert found.best.candidate == np.flatnonzero(found.trials["selected"]).item() == best
     assert found.reason == "finished", "there is nothing more to try"
-
-
-def test_an_interrupt_ends_it_with_the_best_so_far():
-    clock = Clock(100)
-    stop = [lambda event: event.get("candidate") == 2 and clock.stop()]
-    found = search(Script([0.1, 0.9, 0.2, 1.0]), None, clock, stop)
-    assert (found.reason, found.best.candidate) == ("interrupted", 1)
-
-
-def test_events():
-    events = []
-    search(Script([0.1, 0.2]), None, Clock(2), [events.append], points=7)
-    assert [event["event"] for event in events] == ["search_started", "trial_ended", "trial_ended", "search_ended"]
-    assert (events[0]["method"], events[0]["budget"], events[0]["points"]) == ("script", 2, 7)
-    assert [event["spent"] for event in events[1:3]] == [1, 2]
-    assert (events[3]["best"], events[3]["accuracy"], events[3]["reason"]) == (1, 0.2, "finished")
 
 
 def test_scales_are_as_likely_in_any_octave():

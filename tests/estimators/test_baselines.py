@@ -62,9 +62,8 @@ def test_budgets_are_counted_in_evaluations_and_end_by_time(fitted):
     more = clone(wide).set_params(budget=3, n_candidates=2, unit_steps=2).fit(X, y)
     assert more.search_results_["spent"][-1] == 6
     assert len(more.search_results_["k"]) > len(results["k"]) or isinstance(model, AEWClassifier)
-    in_seconds = clone(wide).set_params(budget=2, n_candidates=2, unit_seconds=0.05).fit(X, y)
+    in_seconds = clone(wide).set_params(budget=2, n_candidates=2, unit_seconds=0.01).fit(X, y)
     assert in_seconds.stop_reason_ == model.stop_reason_ == "finished"
-    assert (in_seconds.search_results_["seconds"][:-1] < 0.2).all()
     out_of_time = clone(model).set_params(max_time=1e-9).fit(X, y)
     assert out_of_time.stop_reason_ == "out of time"
     assert len(out_of_time.search_results_["k"]) == 1
@@ -119,16 +118,6 @@ def test_every_validation_finds_easy_classes(baseline, validation):
     assert (model.transduction_ == names[classes]).mean() > 0.95
 
 
-@every
-def test_features_may_be_standardised(baseline):
-    X, y, classes = blobs()
-    s = np.array([1.0, 1000.0, 0.001, 3.0])
-    model, rescaled = (baseline(budget=3, scale=True, random_state=0).fit(X * by, y) for by in (1, s))
-    assert model.scaled_
-    assert (rescaled.transduction_ == classes).mean() > 0.95
-    np.testing.assert_allclose(rescaled.feature_weights_, model.feature_weights_ / s**2, rtol=1e-4)
-
-
 @pytest.mark.parametrize("baseline", [b for b in BASELINES if b is not MinEntClassifier])  # whose smoothing reaches all
 def test_rows_that_no_label_reaches_have_the_class_shares(baseline):
     rng = np.random.default_rng(0)
@@ -165,19 +154,6 @@ def test_parameters_that_cannot_be_meant_are_refused(baseline, change, sentence)
         baseline(**change).fit(X, y)
 
 
-def test_input_errors_are_the_sentences_of_pglearn():
-    X, y, _ = blobs()
-    broken = X.copy()
-    broken[3, 1] = np.nan
-    for bad_X, bad_y in ((broken, y), (X[:1], y[:1]), (X, np.full(60, -1)), (X, y[:-1]), (X, None)):
-        sentences = []
-        for estimator in (GridClassifier(), PGLearnClassifier()):
-            with pytest.raises(InputError) as caught:
-                estimator.fit(bad_X, bad_y)
-            sentences.append(str(caught.value).replace(type(estimator).__name__, ""))
-        assert sentences[0] == sentences[1]
-
-
 def test_minent_by_lgc_is_judged_by_accuracy_and_then_by_entropy():
     X, y, classes = blobs(spread=3.0)
     model = MinEntClassifier(propagation="lgc", budget=60, k_range=(2, 8), validation="holdout", random_state=0)
@@ -204,6 +180,9 @@ def test_a_progress_bar_and_listeners_are_told_of_the_search(capsys):
     about = {"method": "Grid", "points": 60, "features": 4, "classes": 3, "labelled": 18, "scored": 18, "budget": 3}
     assert events[0] == {"event": "search_started", "time": events[0]["time"], "number": 0, "version": 1, **about}
     assert [event["event"] for event in events[1:]] == ["trial_ended"] * 3 + ["search_ended"]
+    assert [event["spent"] for event in events[1:4]] == [1, 2, 3]
+    best = events[1 + events[4]["best"]]
+    assert events[4]["accuracy"] == best["accuracy"] == max(event["accuracy"] for event in events[1:4])
 
 
 @every

@@ -17,14 +17,6 @@ def test_every_method_has_the_budget_and_seed_it_was_given_and_the_papers_settin
     assert {key: parameters[key] for key in given} == given
 
 
-def test_methods_of_a_file_join_the_others(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text("METHODS = {'mine': lambda budget, seed: (budget.total, seed)}\n")
-    found = methods_with([path])
-    assert list(found) == [*METHODS, "mine"]
-    assert found["mine"](Budget(3, 2), 5) == (6, 5)
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

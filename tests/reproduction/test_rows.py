@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from pglearn.errors import InputError, OutputError
 from pglearn.reproduction.experiments import Cell
 from pglearn.reproduction.methods import Budget
-from pglearn.reproduction.rows import COLUMNS, Rows, circumstances, row_of
+from pglearn.reproduction.rows import COLUMNS, Rows, row_of
 from pglearn.reproduction.run import Outcome
 
 CELL = Cell("PG-learn", "yale", 10, 0, "none", Budget(4, 2))
@@ -100,10 +99,3 @@ def test_a_disk_that_is_full_is_a_sentence(tmp_path):
     rows.path = tmp_path / "gone" / "rows.csv"
     with pytest.raises(OutputError, match="cannot be added to"):
         rows.add(row())
-
-
-def test_circumstances_name_what_matters():
-    found = circumstances("pglearn \n reproduce")
-    assert re.match(r"pglearn \S+ [0-9a-f]{8}, Python \S+, NumPy \S+, SciPy \S+, scikit-learn \S+$", found["versions"])
-    assert found["machine"].endswith("cores")
-    assert found["command"] == "pglearn reproduce"

@@ -54,31 +54,27 @@ def test_a_learner_sees_no_label_of_a_test_row_and_is_scored_on_these(data):
     assert plain.seconds < 0.15, "only the fit is timed"
 
 
-class WithoutAnswer(Spy):
-    def fit(self, X, y):
-        pass
+def stop(model, X, y):
+    raise KeyboardInterrupt
 
 
-class AsColumn(Spy):
-    def fit(self, X, y):
-        self.transduction_ = np.zeros((len(X), 1))
-
-
-class InPlace(Spy):
-    def fit(self, X, y):
-        X -= X.mean(axis=0)
+def in_place(model, X, y):
+    X -= X.mean(axis=0)
 
 
 @pytest.mark.parametrize(
-    ("method", "failure"),
+    ("fit", "failure"),
     [
-        (WithoutAnswer, "InputError: the estimator has no transduction_ after fit: set it"),
-        (AsColumn, "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows."),
-        (InPlace, "ValueError: output array is read-only"),
+        (lambda model, X, y: None, "InputError: the estimator has no transduction_ after fit: set it"),
+        (
+            lambda model, X, y: setattr(model, "transduction_", np.zeros((60, 1))),
+            "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows.",
+        ),
+        (in_place, "ValueError: output array is read-only"),
     ],
 )
-def test_whatever_a_method_does_is_an_outcome_and_the_others_go_on(folder, monkeypatch, method, failure):
-    monkeypatch.setitem(methods.METHODS, "careless", method)
+def test_whatever_a_method_does_is_an_outcome_and_the_others_go_on(folder, monkeypatch, fit, failure):
+    monkeypatch.setitem(methods.METHODS, "careless", type("Careless", (Spy,), {"fit": fit}))
     cell = replace(CELL, data="yale")
     failed, fine = outcomes([replace(cell, method="careless"), cell], {"yale": load_benchmark("yale", folder)})
     assert failed.failure.startswith(failure)
@@ -86,18 +82,9 @@ def test_whatever_a_method_does_is_an_outcome_and_the_others_go_on(folder, monke
     assert not fine.failure
 
 
-class Interrupted(Spy):
-    stop_reason_ = "interrupted"
-
-
-class Stopping(Spy):
-    def fit(self, X, y):
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("method", [Stopping, Interrupted])
-def test_ctrl_c_in_a_method_ends_the_run(data, monkeypatch, method):
-    monkeypatch.setitem(methods.METHODS, "careless", method)
+@pytest.mark.parametrize("change", [{"fit": stop}, {"stop_reason_": "interrupted"}])
+def test_ctrl_c_in_a_method_ends_the_run(data, monkeypatch, change):
+    monkeypatch.setitem(methods.METHODS, "careless", type("Careless", (Spy,), change))
     with pytest.raises(KeyboardInterrupt):
         list(outcomes([replace(CELL, method="careless"), CELL], {"tiny": data}))
     assert len(Spy.given) <= 1

@@ -76,14 +76,7 @@ def _figure_6(session: Session) -> Any:
     return figures.draw_weights({name: figures.mean_shares(of) for name, of in weights.items()}) if weights else None
 
 
-_DRAWINGS = {
-    "1": _figure_1,
-    "3": _figure_3,
-    "4": _figure_4,
-    "5a": _figure_5a,
-    "5b": _figure_5b,
-    "6": _figure_6,
-}
+_DRAWINGS = {"1": _figure_1, "3": _figure_3, "4": _figure_4, "5a": _figure_5a, "5b": _figure_5b, "6": _figure_6}
 
 
 def _progress(session: Session, cells: list[Cell]) -> Any:
