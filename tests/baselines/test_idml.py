@@ -84,32 +84,15 @@ def test_draws_and_rounds(run):
 def test_a_round_of_holdout_is_judged_by_its_own_answer_and_others_by_the_given_labels(run):
     problem, method, trials = run
     for trial in trials[:6]:
-        P = oracle.normalised(oracle.weights(problem.X, trial.a, joined(method.graph(problem, trial.k, trial.a).edges)))
-        if len(problem.shown) == len(problem.labelled):
-            S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
-        else:
+        graph, solution = method.answer(problem, trial)
+        P = oracle.normalised(oracle.weights(problem.X, trial.a, joined(graph.edges)))
+        every = np.arange(len(problem.labelled))
+        np.testing.assert_allclose(solution.F, spread_labels(problem, P, trial.guesses, every), atol=1e-8)
+        S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
+        if len(problem.shown) < len(every):
             S = spread_labels(problem, P, trial.guesses, problem.shown)[problem.labelled[problem.scored]]
         assert trial.accuracy == pytest.approx((S.argmax(axis=1) == problem.scored_codes).mean())
-
-
-def test_the_answer_spreads_all_labels_and_the_guesses(run):
-    problem, method, trials = run
-    trial = max(trials, key=lambda trial: (trial.guesses >= 0).sum())
-    assert (trial.guesses >= 0).any()
-    graph, solution = method.answer(problem, trial)
-    P = oracle.normalised(oracle.weights(problem.X, trial.a, joined(graph.edges)))
-    every = np.arange(len(problem.labelled))
-    np.testing.assert_allclose(solution.F, spread_labels(problem, P, trial.guesses, every), atol=1e-8)
-
-
-def test_the_kernel_of_a_large_metric_does_not_underflow():
-    problem = Problem.of(points(40, d=3000), partly_labelled(40, 12))  # all rows are far from each other
-    method = IDML(0.9, (4, 8), (1.0, 1.0), seed=0)
-    graph, solution = method.answer(problem, next(method.trials(problem, Clock(10))))
-    assert not graph.W.data.any(), "exp(−d²) is zero in floating point"
-    reached = solution.F.sum(axis=1) > 0
-    assert reached.mean() > 0.8
-    np.testing.assert_allclose(solution.F[reached].sum(axis=1), 1)
+    assert any((trial.guesses >= 0).any() for trial in trials[:6])
 
 
 def test_identical_rows_have_no_metric_to_learn():

@@ -31,13 +31,6 @@ class Script:
             yield Trial(number, 0, 5, np.ones(2), accuracy, tie_break=tie_break)
 
 
-def test_a_unit_is_so_many_evaluations():
-    found = search(Script([0.5] * 100), None, Clock(units=4, unit_steps=3))
-    assert len(found.trials["k"]) == 12
-    assert found.trials["spent"][-1] == 4
-    assert found.reason == "finished"
-
-
 def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_most():
     begun = time.monotonic()
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=2, unit_seconds=0.1))

@@ -54,14 +54,11 @@ def test_all_parameters_are_among_those_of_pglearn_but_two():
 
 def test_budgets_are_counted_in_evaluations_and_end_by_time(fitted):
     model, X, y = fitted
-    results = model.search_results_
-    candidates = np.unique(results["candidate"])
-    last = [results["step"][results["candidate"] == candidate].max() for candidate in candidates]
-    assert sum(last) + len(candidates) == results["spent"][-1] == 6
+    assert model.search_results_["spent"][-1] == 6
     wide = clone(model).set_params(k_range=(1, 20))
-    more = clone(wide).set_params(budget=3, n_candidates=2, unit_steps=2).fit(X, y)
-    assert more.search_results_["spent"][-1] == 6
-    assert len(more.search_results_["k"]) > len(results["k"]) or isinstance(model, AEWClassifier)
+    results = clone(wide).set_params(budget=3, n_candidates=2, unit_steps=2).fit(X, y).search_results_
+    assert results["spent"][-1] == 6
+    assert len(results["k"]) == 12 or isinstance(model, AEWClassifier), "of which a trial is a whole descent"
     in_seconds = clone(wide).set_params(budget=2, n_candidates=2, unit_seconds=0.01).fit(X, y)
     assert in_seconds.stop_reason_ == model.stop_reason_ == "finished"
     out_of_time = clone(model).set_params(max_time=1e-9).fit(X, y)

@@ -79,20 +79,12 @@ def test_every_figure_is_a_small_drawing_that_is_the_same_twice(word, tmp_path):
 def test_the_paths_of_a_search_lie_in_the_landscape_of_its_loss():
     pytest.importorskip("matplotlib")
     axes = figures.draw_search(Budget(4, 4), points=48, resolution=5).axes[0]
-    paths, stars = axes.lines[::2], axes.lines[1::2]
+    paths = [line for line in axes.lines if line.get_marker() != "*"]
     assert len(paths) == 8, "four candidates and two new ones at each of two eliminations"
     assert sum(path.get_color() == figures.TEST for path in paths) == 4, "alive at the end"
     assert max(len(path.get_xdata()) for path in paths) == 3, "rounds"
-    for path, star in zip(paths, stars, strict=True):
-        (first, *_), ((begin,)) = path.get_xydata(), star.get_xydata()
-        np.testing.assert_array_equal(first, begin)
-        assert (np.array([axes.get_xlim()[0], axes.get_ylim()[0]]) < path.get_xydata()).all()
-
-
-def test_data_sets_stand_in_the_order_of_the_tables():
-    pytest.importorskip("matplotlib")
-    drawn = figures.draw_errors(CURVES, "title", "labels, %").axes
-    assert [axes.get_title() for axes in drawn if axes.axison] == ["COIL", "Yale", "another"]
+    low, high = np.transpose([axes.get_xlim(), axes.get_ylim()])
+    assert all(((low < path.get_xydata()) & (path.get_xydata() < high)).all() for path in paths)
 
 
 def test_the_best_is_bold_and_every_candidate_thin():
