@@ -58,7 +58,7 @@ def test_budgets_are_counted_in_evaluations_and_end_by_time(fitted):
     wide = clone(model).set_params(k_range=(1, 20))
     results = clone(wide).set_params(budget=3, n_candidates=2, unit_steps=2).fit(X, y).search_results_
     assert results["spent"][-1] == 6
-    assert len(results["k"]) == 12 or isinstance(model, AEWClassifier), "of which a trial is a whole descent"
+    assert len(results["k"]) == 12 or isinstance(model, AEWClassifier), "of which a trial is a descent"
     in_seconds = clone(wide).set_params(budget=2, n_candidates=2, unit_seconds=0.01).fit(X, y)
     assert in_seconds.stop_reason_ == model.stop_reason_ == "finished"
     out_of_time = clone(model).set_params(max_time=1e-9).fit(X, y)

@@ -142,26 +142,14 @@ class GridClassifier(_DrawsBandwidths):
         B, units of work.
     unit_steps : int, default=1
         Evaluations in a unit; here, points of the grid. The result is then the same on every run.
-    unit_seconds : float, optional
-        Measure units in seconds instead, as the paper does. The search ends within one evaluation of the time.
     n_candidates : int, default=1
         T: the method may use B·T units. It runs alone, and can so be given what T candidates of PG-learn get.
-    k_range : (int, int), default=(5, 20)
-        Range of k, the neighbours per row.
     bandwidth_range : (float, float), default=(0.1, 10.0)
         Range of σ, in mean distances d̄ between rows.
-    validation : {"loo", "kfold", "holdout"}, default="loo"
-        Which labels are hidden to compare configurations: each in turn, five folds, or one half of them.
     scale : {"auto", True, False}, default=False
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
-    alpha : float in (0, 1), default=0.99
-        How much a row listens to its neighbours against its own label.
-    random_state : int, RandomState or None
-        Seed of the split.
-    verbose : int, default=0
-        1 shows a progress bar.
-    max_time : float, optional
-        Seconds after which the search ends with the best found so far, whatever the budget.
+    unit_seconds, k_range, validation, alpha, random_state, verbose, max_time
+        As in :class:`pglearn.PGLearnClassifier`.
 
     Attributes
     ----------
@@ -266,8 +254,8 @@ class AEWClassifier(BaselineClassifier):
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `bandwidth_range`. An evaluation is
     one value and gradient of the reconstruction error; a descent that the budget cuts short is judged where it stands.
-    `feature_weights_` are ℓ_m² over the mean of what the graph divides them by, the local scales of two rows. New rows
-    are labelled with these.
+    `feature_weights_` are the means over all edges of ℓ_m² / (s_i s_j), s being the local scales. New rows, which have
+    none, are labelled with these.
     """
 
     alpha: float = 0.99
@@ -276,7 +264,7 @@ class AEWClassifier(BaselineClassifier):
         return AEW(self.alpha, self.k_range)
 
     def _weights(self, problem: Problem, best: Trial) -> Array:
-        return np.asarray(best.a / LocalGraph.from_problem(problem, best.k).scales.mean())
+        return np.asarray(best.a * np.mean(1 / LocalGraph.from_problem(problem, best.k).scales))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
