@@ -140,7 +140,7 @@ def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
     budget.add_argument("--candidates", type=int, metavar="T", help="candidates; other methods get B·T units")
     budget.add_argument("--unit-steps", type=int, metavar="N", help="units of so many steps: the same on every machine")
     budget.add_argument("--unit-seconds", type=float, metavar="S", help="units of seconds, as in the paper (default)")
-    command.add_argument("--jobs", type=int, metavar="N", help="fits side by side (default 1; 2 with --quick)")
+    command.add_argument("--jobs", type=int, default=1, metavar="N", help="fits side by side (default 1)")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 

@@ -29,12 +29,6 @@ def entropy(f):
     return -np.sum([x * np.log(x) for x in np.ravel(f) if x > 0]) / len(f)
 
 
-def minent(X, sigma, edges, labelled, Y, epsilon):
-    """H of the harmonic solution on the rows without a label."""
-    f = harmonic(oracle.weights(X, sigma**-2.0, edges), labelled, Y, epsilon)
-    return entropy(np.delete(f, labelled, axis=0))
-
-
 def lgc_entropy(X, a, edges, labelled, Y, mu):
     """H of the row-normalised LGC solution on the rows without a label."""
     sources = np.zeros((len(X), Y.shape[1]))

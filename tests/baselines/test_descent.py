@@ -10,48 +10,34 @@ import pytest
 from pglearn.baselines.descent import Point, descended
 
 
-def bowl(x):
-    """A narrow valley with its lowest point at (1, 2)."""
-    scale = np.array([1.0, 50.0])
-    away = x - [1.0, 2.0]
-    return Point(x, float(scale @ away**2) + 3.0, 2 * scale * away)
+def test_it_comes_to_the_lowest_point_of_a_narrow_valley_and_tells_of_every_evaluation():
+    scale, calls = np.array([1.0, 50.0]), []
 
+    def bowl(x):
+        calls.append(x)
+        away = x - [1.0, 2.0]
+        return Point(x, float(scale @ away**2) + 3.0, 2 * scale * away)
 
-def test_it_comes_to_the_lowest_point():
     seen = list(descended(bowl, np.array([5.0, 5.0])))
     best = min(seen, key=lambda point: point.g)
     assert best.g == pytest.approx(3.0, rel=1e-2)
     np.testing.assert_allclose(best.x, [1, 2], atol=0.15)
+    assert len(seen) == len(calls)
 
 
-def test_every_evaluation_is_told():
-    calls = []
-
-    def counted(x):
-        calls.append(x)
-        return bowl(x)
-
-    assert len(list(descended(counted, np.array([5.0, 5.0])))) == len(calls)
-
-
-def test_it_stops_where_a_step_gains_too_little():
-    flat = list(descended(lambda x: Point(x, 1e6 + float(x @ x), 2 * x), np.ones(3)))
-    assert len(flat) == 2, "the first step is taken and gains less than a 10⁻⁴th"
+ENDS = {
+    "a step that gains less than a 10⁻⁴th": (lambda x: Point(x, 1e6 + float(x @ x), 2 * x), 2),
+    "its steps": (lambda x: Point(x, -float(x.sum()), -np.ones(2)), 8),
+    "a slope that lies: the start and twelve halvings": (lambda x: Point(x, float(x @ x), -2 * x), 13),
+    "no slope": (lambda x: Point(x, 1.0, np.zeros(2)), 1),
+    "a slope that is no number": (lambda x: Point(x, 1.0, np.array([np.nan, 1.0])), 1),
+}
 
 
-def test_it_stops_after_its_steps():
-    endless = descended(lambda x: Point(x, -float(x.sum()), -np.ones(2)), np.ones(2), steps=7)
-    assert len(list(endless)) == 8
-
-
-def test_a_slope_that_lies_is_given_up():
-    lying = list(descended(lambda x: Point(x, float(x @ x), -2 * x), np.ones(2)))
-    assert len(lying) == 13, "the start and twelve halvings"
-
-
-@pytest.mark.parametrize("slope", [np.zeros(2), np.array([np.nan, 1.0])])
-def test_nothing_to_follow_is_the_end(slope):
-    assert len(list(descended(lambda x: Point(x, 1.0, slope), np.ones(2)))) == 1
+@pytest.mark.parametrize("reason", ENDS)
+def test_it_ends(reason):
+    evaluate, evaluations = ENDS[reason]
+    assert len(list(descended(evaluate, np.ones(2), steps=7))) == evaluations
 
 
 def test_no_coordinate_loses_more_than_it_may():

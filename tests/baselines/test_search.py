@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -16,92 +15,41 @@ from pglearn.search.candidate import Draws, Space
 from tests.problems import partly_labelled, points
 
 
-@dataclass
 class Script:
-    """A method that says what it is told to say."""
+    """A method whose trials have given accuracies and tie breaks."""
 
-    accuracies: list[float]
-    pause: float = 0.0
-    asked: list[int] = field(default_factory=list)
-    name: str = "script"
+    name = "script"
+
+    def __init__(self, accuracies, tie_breaks=None, pause=0.0):
+        self.given = list(zip(accuracies, tie_breaks or [0.0] * len(accuracies), strict=True))
+        self.pause = pause
 
     def trials(self, problem, clock):
-        for number, accuracy in enumerate(self.accuracies):
+        for number, (accuracy, tie_break) in enumerate(self.given):
             time.sleep(self.pause)
-            self.asked.append(number)
             clock.tick()
-            yield Trial(number, 0, 5, np.ones(2), accuracy)
-
-    def answer(self, problem, trial):
-        raise NotImplementedError
-
-
-def test_a_unit_is_so_many_evaluations():
-    script = Script([0.5] * 100)
-    found = search(script, None, Clock(units=4, unit_steps=3))
-    assert len(script.asked) == len(found.trials["k"]) == 12
-    assert found.trials["spent"][-1] == 4
-    assert found.reason == "finished"
+            yield Trial(number, 0, 5, np.ones(2), accuracy, tie_break=tie_break)
 
 
 def test_a_unit_is_so_many_seconds_and_the_time_is_overrun_by_one_evaluation_at_most():
     begun = time.monotonic()
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=2, unit_seconds=0.1))
     assert 0.2 <= time.monotonic() - begun < 0.4
-    assert found.reason == "finished"
     assert 2 <= len(found.trials["k"]) <= 11
-    assert found.trials["spent"][-1] == 2
-
-
-def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first():
-    class Tied(Script):
-        def trials(self, problem, clock):
-            for number, (accuracy, tie_break) in enumerate(self.accuracies):
-                yield Trial(number, 0, 5, np.ones(2), accuracy, tie_break=tie_break)
-
-    assert (
-        search(Tied([(0.5, 0.0), (0.7, 3.0), (0.7, 2.0), (0.7, 2.0), (0.6, 1.0)]), None, Clock(9)).best.candidate == 2
-    )
-    assert search(Tied([(0.5, 0.0), (0.7, 0.0), (0.7, 0.0)]), None, Clock(9)).best.candidate == 1
-
-
-def test_out_of_time_before_the_budget_ends():
+    assert (found.reason, found.trials["spent"][-1]) == ("finished", 2)
     found = search(Script([0.5] * 1000, pause=0.02), None, Clock(units=1000, max_time=0.1))
     assert found.reason == "out of time"
     assert len(found.trials["k"]) <= 6
 
 
-@pytest.mark.parametrize("clock", [Clock(1, max_time=1e-9), Clock(1, unit_seconds=1e-9)])
-def test_one_trial_is_made_whatever_the_time(clock):
-    assert search(Script([0.25, 0.5]), None, clock).best.accuracy == 0.25
-
-
-def test_an_interrupt_ends_it_with_the_best_so_far():
-    clock = Clock(100)
-    found = search(
-        Script([0.1, 0.9, 0.2, 1.0]), None, clock, [lambda event: event.get("candidate") == 2 and clock.stop()]
-    )
-    assert found.reason == "interrupted"
-    assert found.best.candidate == 1
-
-
-def test_the_first_of_the_best_wins():
-    assert search(Script([0.1, 0.9, 0.3, 0.9]), None, Clock(100)).best.candidate == 1
-
-
-def test_a_method_with_nothing_more_to_try_ends_the_search():
-    found = search(Script([0.1, 0.2]), None, Clock(100))
-    assert found.reason == "finished"
-    assert len(found.trials["k"]) == 2
-
-
-def test_events():
-    events = []
-    search(Script([0.1, 0.2]), None, Clock(2), [events.append], points=7)
-    assert [event["event"] for event in events] == ["search_started", "trial_ended", "trial_ended", "search_ended"]
-    assert (events[0]["method"], events[0]["budget"], events[0]["points"]) == ("script", 2, 7)
-    assert [event["spent"] for event in events[1:3]] == [1, 2]
-    assert (events[3]["best"], events[3]["accuracy"], events[3]["reason"]) == (1, 0.2, "finished")
+@pytest.mark.parametrize(
+    ("accuracies", "tie_breaks", "best"),
+    [([0.1, 0.9, 0.3, 0.9], None, 1), ([0.5, 0.7, 0.7, 0.7, 0.6], [0.0, 3.0, 2.0, 2.0, 1.0], 2)],
+)
+def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first(accuracies, tie_breaks, best):
+    found = search(Script(accuracies, tie_breaks), None, Clock(100))
+    assert found.best.candidate == np.flatnonzero(found.trials["selected"]).item() == best
+    assert found.reason == "finished", "there is nothing more to try"
 
 
 def test_scales_are_as_likely_in_any_octave():

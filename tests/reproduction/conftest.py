@@ -7,6 +7,7 @@ import pytest
 from tests.reproduction import tiny
 
 from pglearn import datasets
+from pglearn.files import digest
 
 
 @pytest.fixture
@@ -22,5 +23,5 @@ def folder(tmp_path, monkeypatch):
     for seed, name in enumerate(("umist", "yale")):
         content = tiny.arrays(seed)
         np.savez(home / f"{name}.npz", **content)
-        monkeypatch.setitem(datasets.PUBLISHED, name, tiny.published(content, name))
+        monkeypatch.setitem(datasets.CHECKSUMS, name, digest(content))
     return home

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pglearn import datasets
-from pglearn.datasets import PERCENTS, SPLITS, Benchmark, Published
-from pglearn.files import digest
+from pglearn.datasets import PERCENTS, SPLITS, Benchmark
 
 POINTS, FEATURES, CLASSES = 60, 3, 3
 
@@ -28,12 +26,7 @@ def arrays(seed=0):
     return found
 
 
-def published(content, name="yale"):
-    """What the loader would have to expect of such a file."""
-    return Published(POINTS, FEATURES, CLASSES, digest(content), datasets.PUBLISHED[name].source)
-
-
-def benchmark(name="tiny", seed=0):
-    content = arrays(seed)
-    splits = {percent: (content[f"train_{percent}"], content[f"valid_{percent}"]) for percent in PERCENTS}
-    return Benchmark(name, content["X"].astype(float), content["y"].astype(int), splits)
+def benchmark():
+    content = arrays()
+    splits = {percent: content[f"train_{percent}"] | content[f"valid_{percent}"] for percent in PERCENTS}
+    return Benchmark("tiny", content["X"].astype(float), content["y"].astype(int), splits)

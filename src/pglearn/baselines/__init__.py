@@ -2,7 +2,7 @@
 
 from pglearn.baselines.aew import AEW
 from pglearn.baselines.grid import Grid
-from pglearn.baselines.idml import IDML, FullIDML
+from pglearn.baselines.idml import IDML
 from pglearn.baselines.minent import MinEnt, SpreadMinEnt
 from pglearn.baselines.random import Rand
 from pglearn.baselines.search import Clock, Found, Method, Trial, search
@@ -12,7 +12,6 @@ __all__ = [
     "IDML",
     "Clock",
     "Found",
-    "FullIDML",
     "Grid",
     "Method",
     "MinEnt",

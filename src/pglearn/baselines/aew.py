@@ -16,7 +16,7 @@ X: no array is larger than the points or the edges. (The published code makes ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,7 +29,7 @@ from pglearn.engine.adjoint import contracted, inner_products, row_stochastic_pu
 from pglearn.graph import Edges, Graph, k_nearest
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_of_exponents, squared_distances
-from pglearn.problem import Array, Problem, column_medians
+from pglearn.problem import Array, Problem
 
 SCALE_NEIGHBOUR = 7
 
@@ -95,27 +95,3 @@ def local_scales(X: Array, neighbours: Array) -> Array:
     column = neighbours[:, min(SCALE_NEIGHBOUR, neighbours.shape[1]) - 1]
     s = np.sqrt(squared_distances(X, X, np.arange(len(X)), column))
     return np.where(s > 0, s, s[s > 0].min() if s.any() else 1.0)
-
-
-def spreading(X: Array, a: Array, k: int, F: Array) -> Callable[[Array], Array]:
-    """What gives new points their rows of F: weighted means over their k nearest, with local scales as in the graph
-    (a is ℓ²). The scales of the points are found once, so that new ones may come batch after batch."""
-    centre = column_medians(X)
-    X = X - centre
-    s, Z = local_scales(X, k_nearest(X, k)), X * np.sqrt(a)
-
-    def spread(X_new: Array) -> Array:
-        X_new = X_new - centre
-        neighbours = k_nearest(X, k, X_new)
-        there = neighbours.shape[1]
-        rows, flat = np.repeat(np.arange(len(X_new)), there), neighbours.ravel()
-        raw = squared_distances(X_new, X, rows, flat).reshape(-1, there)
-        own = np.sqrt(raw[:, min(SCALE_NEIGHBOUR, there) - 1])
-        own = np.where(own > 0, own, s.min())
-        exponents = squared_distances(X_new * np.sqrt(a), Z, rows, flat).reshape(-1, there)
-        exponents /= own[:, None] * s[neighbours]
-        w = np.exp(exponents.min(axis=1, keepdims=True) - exponents)
-        w /= w.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("ik,ikc->ic", w, F[neighbours]))
-
-    return spread

@@ -1,4 +1,4 @@
-"""IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010), with a diagonal metric or a full one.
+"""IDML: self-training around metric learning (Dhillon, Talukdar, Crammer 2010).
 
 From a drawn (k, ρ, β), ρ log-uniform, with σ = ρ d̄ and A = I, rounds of
 
@@ -16,8 +16,7 @@ All such pairs are constraints, once; those of the rounds before live on in the 
 similar and as many dissimilar ones are taken, as by the authors of ITML, and no more than 500, because each needs its
 projections and most rows end up labelled.
 
-The paper restricts A to a diagonal. The program that its authors published does not, so there is `FullIDML`, too. It
-keeps the root L of A = LLᵀ, and sees the points through it.
+The paper restricts A to a diagonal; the program that its authors published does not.
 
 With `holdout` a round is judged by its own answer at the labels that it was not shown. Otherwise every label has shaped
 the self-training, so it is judged by what the given labels alone say of each other on its graph.
@@ -34,9 +33,9 @@ import numpy as np
 from scipy.special import entr
 from sklearn.metrics import pairwise_distances
 
-from pglearn.baselines.itml import Pairs, learned_metric, learned_root
+from pglearn.baselines.itml import Pairs, learned_metric
 from pglearn.baselines.search import Clock, SpreadingMethod, Trial, log_uniform, mass_normalised
-from pglearn.graph import Graph, weighted_graph
+from pglearn.graph import Graph
 from pglearn.problem import UNLABELLED, Array, Problem
 from pglearn.propagation import Solution
 
@@ -65,14 +64,14 @@ class IDML(SpreadingMethod):
             rng = np.random.default_rng([self.seed, number])
             k = int(rng.integers(*self.k_range, endpoint=True))
             sigma, beta = log_uniform(rng, *self.sigma_range), float(rng.choice(BETAS))
-            A, new = self._prior(problem.X.shape[1]), tuning.labelled
+            A, new = np.ones(problem.X.shape[1]), tuning.labelled
             codes = np.full(len(problem.X), UNLABELLED)
             codes[tuning.labelled] = tuning.codes
             guesses = np.full_like(codes, UNLABELLED)
             for step in count():
                 if bounds is not None:
-                    A = self._learned(A, labelled_pairs(problem.X, codes, new, bounds, rng))
-                a = self._scaled(A, 1 / (2 * sigma**2))
+                    A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A)
+                a = A * (1 / (2 * sigma**2))
                 graph = self.graph(problem, k, a)
                 F = self._answer(tuning, graph, guesses)
                 fair = len(tuning.labelled) < len(problem.labelled)
@@ -91,16 +90,6 @@ class IDML(SpreadingMethod):
         F = self._answer(problem, graph, trial.guesses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
 
-    def _prior(self, features: int) -> Array:
-        return np.ones(features)
-
-    def _learned(self, prior: Array, pairs: Pairs) -> Array:
-        return learned_metric(pairs, prior).a
-
-    def _scaled(self, A: Array, factor: float) -> Array:
-        """The metric times a number."""
-        return A * factor
-
     def _answer(self, problem: Problem, graph: Graph, guesses: Array) -> Array:
         """F from the labels of the problem and the guesses, class masses normalised; zeros where nothing reaches."""
         beliefs = np.zeros((len(problem.X), problem.n_classes))
@@ -110,24 +99,6 @@ class IDML(SpreadingMethod):
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= F.shape[1] * solution.error] = 0
         return mass_normalised(F)
-
-
-class FullIDML(IDML):
-    """The same with a full metric; its trials hold L."""
-
-    name: ClassVar[str] = "IDML (full metric)"
-
-    def _prior(self, features: int) -> Array:
-        return np.eye(features)
-
-    def _learned(self, prior: Array, pairs: Pairs) -> Array:
-        return np.asarray(prior @ learned_root(replace(pairs, z=pairs.z @ prior)).a)
-
-    def _scaled(self, A: Array, factor: float) -> Array:
-        return np.asarray(A * np.sqrt(factor))
-
-    def graph(self, problem: Problem, k: int, a: Array) -> Graph:
-        return weighted_graph((problem.X - problem.centre) @ a, np.ones(a.shape[1]), k)
 
 
 def confident_rows(F: Array, codes: Array, beta: float) -> Array:
@@ -161,7 +132,7 @@ def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, floa
     most = min(PAIRS_PER_CLASS2 * int(codes.max() + 1) ** 2, MOST_PAIRS)
     chosen = np.concatenate([_some(np.flatnonzero(alike == kind), most, rng) for kind in (True, False)])
     similar = alike[chosen]
-    return Pairs(X[i[chosen]] - X[j[chosen]], similar, np.where(similar, *bounds))
+    return Pairs((X[i[chosen]] - X[j[chosen]]) ** 2, similar, np.where(similar, *bounds))
 
 
 def _some(items: Array, most: int, rng: np.random.Generator) -> Array:

@@ -153,19 +153,21 @@ def search(
     emit("search_started", version=VERSION, method=method.name, **about, budget=clock.units)
     best: Trial | None = None
     rows: list[dict[str, Any]] = []
+    selected = 0
     for trial in method.trials(problem, clock):
         told = {name: getattr(trial, name) for name in ("candidate", "step", "k", "loss", "accuracy")}
         told["spent"] = min(clock.spent, float(clock.units))
-        rows.append({**told, "seconds": clock.seconds, "tie_break": trial.tie_break, **trial.settings})
         if best is None or trial.better_than(best):
-            best = trial
+            best, selected = trial, len(rows)
+        rows.append({**told, "seconds": clock.seconds, **trial.settings})
         emit("trial_ended", **told)
         if clock.reason:
             break
     assert best is not None
     reason = clock.reason or "finished"
     emit("search_ended", reason=reason, best=best.candidate, loss=best.loss, accuracy=best.accuracy)
-    return Found(best, {name: np.array([row[name] for row in rows]) for name in rows[0]}, reason)
+    trials = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return Found(best, {**trials, "selected": np.arange(len(rows)) == selected}, reason)
 
 
 def mass_normalised(F: Array, masses: Array | None = None) -> Array:

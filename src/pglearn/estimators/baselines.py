@@ -1,21 +1,18 @@
-"""The methods that the paper compares PG-learn with, as scikit-learn classifiers.
-
-Their parameters are fields: a dataclass writes the constructors.
-"""
+"""The methods that the paper compares PG-learn with, as scikit-learn classifiers, whose constructors are those of
+dataclasses."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from pglearn import parameters
-from pglearn.baselines import AEW, IDML, Clock, Found, FullIDML, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial, search
-from pglearn.baselines.aew import spreading
+from pglearn.baselines import AEW, IDML, Clock, Found, Grid, Method, MinEnt, Rand, SpreadMinEnt, Trial, search
+from pglearn.baselines.aew import LocalGraph
 from pglearn.baselines.minent import MOST_ROWS
 from pglearn.errors import InputError
 from pglearn.estimators.base import (
@@ -34,12 +31,10 @@ from pglearn.search import Candidate, Listener
 from pglearn.search.candidate import Draws, Space
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.limits import one_thread
-from pglearn.views import View, given_view
+from pglearn.views import given_view
 
 DRAWS = {"bandwidths": None, "weights": None}
-METRICS: dict[str, type[IDML]] = {"diagonal": IDML, "full": FullIDML}
 PROPAGATIONS = {"harmonic": None, "lgc": None}
-MOST_FEATURES = 5_000  # of a full metric: 200 MB, and as much again to learn it
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,24 +51,11 @@ class BaselineClassifier(TableClassifier):
     random_state: Any = None
     verbose: int = 0
     max_time: float | None = None
-    _member_type: ClassVar[type[Member]] = Member
 
     def fit(self, X: Any, y: Any, *, listeners: tuple[Listener, ...] = ()) -> Self:
         """Look for the best configuration and label every row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features, numbers without gaps (`pglearn.TableEncoder` makes them of any table).
-        y : array-like of shape (n,)
-            Labels; -1, None or NaN where unlabelled.
-        listeners : tuple of callables
-            Called with every event of the search, a dict (`pglearn.search.events`).
-
-        Notes
-        -----
-        Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
-        second Ctrl-C stops as usual.
+        X, y, listeners and Ctrl-C are as in :meth:`pglearn.PGLearnClassifier.fit`.
         """
         from pglearn.progress import progress_bar
 
@@ -112,20 +94,18 @@ class BaselineClassifier(TableClassifier):
         parameters.whole_range("k_range", self.k_range, least=1)
 
     def _conclude(self, scaling: Scaling, problem: Problem, method: Method, found: Found) -> None:
-        best, trials = found.best, found.trials
+        best = found.best
         graph, solution = method.answer(problem, best)
         warn_if_unsolved([solution])
-        view, a = self._metric(problem.X, best)
-        member = self._member_type.from_solution(Candidate(best.candidate, best.k, a), solution)
-        self._publish(GraphEnsemble.from_members(problem.X, scaling, [view], problem, [member]))
+        member = Member.from_solution(Candidate(best.candidate, best.k, self._weights(problem, best)), solution)
+        self._publish(GraphEnsemble.from_members(problem.X, scaling, [given_view(problem.X)], problem, [member]))
         self.graph_ = graph.W
-        self.search_results_ = _results(trials, best.candidate)
-        self.history_ = {name: trials[name] for name in ("candidate", "step", "loss", "accuracy", "seconds")}
+        self.search_results_ = found.trials
         self.stop_reason_ = found.reason
 
-    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
-        """The coordinates in which the graph measures distances, and their weights."""
-        return given_view(X), best.a
+    def _weights(self, problem: Problem, best: Trial) -> Array:
+        """One per feature, with which new rows are compared with those of the table."""
+        return best.a
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -162,26 +142,14 @@ class GridClassifier(_DrawsBandwidths):
         B, units of work.
     unit_steps : int, default=1
         Evaluations in a unit; here, points of the grid. The result is then the same on every run.
-    unit_seconds : float, optional
-        Measure units in seconds instead, as the paper does. The search ends within one evaluation of the time.
     n_candidates : int, default=1
         T: the method may use B·T units. It runs alone, and can so be given what T candidates of PG-learn get.
-    k_range : (int, int), default=(5, 20)
-        Range of k, the neighbours per row.
     bandwidth_range : (float, float), default=(0.1, 10.0)
         Range of σ, in mean distances d̄ between rows.
-    validation : {"loo", "kfold", "holdout"}, default="loo"
-        Which labels are hidden to compare configurations: each in turn, five folds, or one half of them.
     scale : {"auto", True, False}, default=False
         Standardise the features first; "auto" does when their ranges differ by more than a factor of 20.
-    alpha : float in (0, 1), default=0.99
-        How much a row listens to its neighbours against its own label.
-    random_state : int, RandomState or None
-        Seed of the split.
-    verbose : int, default=0
-        1 shows a progress bar.
-    max_time : float, optional
-        Seconds after which the search ends with the best found so far, whatever the budget.
+    unit_seconds, k_range, validation, alpha, random_state, verbose, max_time
+        As in :class:`pglearn.PGLearnClassifier`.
 
     Attributes
     ----------
@@ -189,10 +157,8 @@ class GridClassifier(_DrawsBandwidths):
 scaled_, n_features_in_, feature_names_in_
         As in :class:`pglearn.PGLearnClassifier`.
     search_results_ : dict of arrays
-        One row per configuration drawn: candidate, k, what else was drawn for it (here sigma), born and died (units),
-        steps, loss (NaN where the method minimises nothing), accuracy on the hidden labels, selected.
-    history_ : dict of arrays
-        One row per trial: candidate, step, loss, accuracy, seconds (since the search began).
+        One row per trial: candidate (the draw), step (evaluations since), k, what else was drawn (here sigma), loss
+        (NaN where the method minimises nothing), accuracy on the hidden labels, spent (units), seconds, selected.
     stop_reason_ : str
         "finished", "interrupted" or "out of time".
 
@@ -278,14 +244,6 @@ class MinEntClassifier(_DrawsBandwidths):
         return MinEnt(self.k_range, self._sigma_range(problem, seed), seed)
 
 
-@dataclass(frozen=True, eq=False)
-class _LocalMember(Member):
-    """A member whose bandwidths are local: a new row has one of its own."""
-
-    def spreading(self, X: Array) -> Callable[[Array], Array]:
-        return spreading(X, self.a, self.k, self.F)
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class AEWClassifier(BaselineClassifier):
     """AEW: edge weights by which every row is best made up of its neighbours (Karasuyama & Mamitsuka 2017).
@@ -296,14 +254,17 @@ class AEWClassifier(BaselineClassifier):
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `bandwidth_range`. An evaluation is
     one value and gradient of the reconstruction error; a descent that the budget cuts short is judged where it stands.
-    `feature_weights_` are ℓ_m², which the graph divides by the local scales of both rows.
+    `feature_weights_` are the means over all edges of ℓ_m² / (s_i s_j), s being the local scales. New rows, which have
+    none, are labelled with these.
     """
 
     alpha: float = 0.99
-    _member_type: ClassVar[type[Member]] = _LocalMember
 
     def _method(self, problem: Problem, seed: int) -> Method:
         return AEW(self.alpha, self.k_range)
+
+    def _weights(self, problem: Problem, best: Trial) -> Array:
+        return np.asarray(best.a * np.mean(1 / LocalGraph.from_problem(problem, best.k).scales))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -314,51 +275,11 @@ class IDMLClassifier(_DrawsBandwidths):
     end the metric and the guessed labels of the best round are kept, and labels are spread once more with all that were
     given.
 
-    Parameters and attributes are those of :class:`pglearn.GridClassifier`, and one more. An evaluation is one round,
-    and `bandwidth_range` that of ρ, σ = ρ d̄.
-
-    Parameters
-    ----------
-    metric : {"diagonal", "full"}, default="diagonal"
-        One weight per feature, as the paper has it, or a d × d matrix, as in the program of its authors.
-        `feature_weights_` is the diagonal of either. The full metric takes at most 5,000 features.
+    Parameters and attributes are those of :class:`pglearn.GridClassifier`. An evaluation is one round, and
+    `bandwidth_range` that of ρ, σ = ρ d̄.
     """
 
     alpha: float = 0.99
-    metric: str = "diagonal"
 
     def _method(self, problem: Problem, seed: int) -> Method:
-        method = parameters.choice(self.metric, METRICS, "metric")
-        features = problem.X.shape[1]
-        if self.metric == "full" and features > MOST_FEATURES:
-            raise InputError(
-                f"X has {features:,} features, and metric='full' learns a matrix of {features:,} × {features:,}: "
-                f"take at most {MOST_FEATURES:,} of them, or metric='diagonal'."
-            )
-        idml: Method = method(self.alpha, self.k_range, self._sigma_range(problem, seed), seed)
-        return idml
-
-    def _metric(self, X: Array, best: Trial) -> tuple[View, Array]:
-        given, a = super()._metric(X, best)
-        return (given, a) if self.metric == "diagonal" else (replace(given, name="metric", axes=a.T), np.ones(len(a)))
-
-
-def _results(trials: dict[str, Array], selected: int) -> dict[str, Array]:
-    """One row per draw, with the first of its best trials."""
-    order = np.lexsort((trials["tie_break"], -trials["accuracy"]))
-    candidates, first = np.unique(trials["candidate"][order], return_index=True)
-    top = order[first]
-    last = np.searchsorted(trials["candidate"], candidates, side="right") - 1
-    died = trials["spent"][last]
-    of_trials = ("candidate", "step", "k", "loss", "accuracy", "spent", "seconds", "tie_break")
-    return {
-        "candidate": candidates,
-        "k": trials["k"][top],
-        **{name: column[top] for name, column in trials.items() if name not in of_trials},
-        "born": np.array([0.0, *died[:-1]]),
-        "died": died,
-        "steps": trials["step"][last],
-        "loss": trials["loss"][top],
-        "accuracy": trials["accuracy"][top],
-        "selected": candidates == selected,
-    }
+        return IDML(self.alpha, self.k_range, self._sigma_range(problem, seed), seed)

@@ -9,7 +9,7 @@
 | `traces`       | one search watched from outside: what its candidates would have answered when |
 | `session`      | what the command line asks for, checked; runs what the rows lack              |
 | `significance` | paired Wilcoxon signed-rank tests and the paper's marks                       |
-| `tables`       | paper, ours and difference: in the terminal, as CSV and as Markdown           |
+| `tables`       | paper, ours and difference: as CSV and as Markdown, which is printed, too     |
 | `drawings`     | the fits that each figure needs                                               |
 | `figures`      | the paper's figures, drawn from rows and traces                               |
 | `paper/`       | every figure that the paper prints                                            |

@@ -7,7 +7,7 @@ calls one thread is T candidates in turn on one thread; a method without candida
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pglearn.datasets import PERCENTS, SPLITS
@@ -67,8 +67,6 @@ class Experiment:
         return f"{self.budget} for every method{labels}{noise}, at most {self.splits} splits"
 
 
-QUICK_SPLITS = 2
-
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
@@ -101,29 +99,17 @@ EXPERIMENTS = {
 }
 
 
-def units_over_time(budget: Budget) -> Sequence[Budget]:
-    """B, B/2, B/4, … units per candidate down to one: what a method would have answered with less time (figure 5a)."""
+def budgets_over_time(budget: Budget) -> list[Budget]:
+    """One unit per candidate, then twice as many, … up to all: what a method would have answered with less time."""
     units = [budget.units]
-    while units[-1] > 1:
-        units.append(units[-1] // 2)
-    return [replace(budget, units=B) for B in reversed(units)]
+    while units[0] > 1:
+        units.insert(0, units[0] // 2)
+    return [replace(budget, units=B) for B in units]
 
 
-def expected_seconds(cells: Iterable[Cell]) -> float | None:
-    """What these fits take, one at a time; None where a unit is a number of steps."""
-    seconds = 0.0
-    for cell in cells:
-        if cell.budget.unit_seconds is None:
-            return None
-        seconds += cell.budget.total * cell.budget.unit_seconds
-    return seconds
-
-
-def in_words(seconds: float) -> str:
-    """
-    >>> in_words(75), in_words(400), in_words(9000)
-    ('75 s', '7 minutes', '2.5 hours')
-    """
+def expected_time(cells: Iterable[Cell], jobs: int = 1) -> str:
+    """What these fits take, so many at a time, where a unit is a number of seconds."""
+    seconds = sum(cell.budget.size for cell in cells) / jobs
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 100 * 60 else f"{seconds / 3600:.1f} hours"

@@ -1,31 +1,26 @@
-"""The paper's figures, drawn. What figure 1 shows is worked out here, too; the others are of rows and traces."""
+"""The paper's figures, drawn: figure 1 of a search on a made-up table, the others of rows and traces."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pglearn import PGLearnClassifier, loss_and_gradient, parameters
+from pglearn import PGLearnClassifier, loss_and_gradient
 from pglearn.errors import InputError
 from pglearn.files import whole_file
-from pglearn.graph import mean_distance
-from pglearn.loss import Yardstick
 from pglearn.problem import Array
 from pglearn.reproduction.methods import METHODS, REFERENCE, Budget
 from pglearn.reproduction.tables import SHOWN
 from pglearn.reproduction.traces import Trace
-from pglearn.search import Descent
-from pglearn.search.candidate import Draws, Space
+from pglearn.search import Event
 
 VALIDATION, TEST = "tab:blue", "tab:red"
-BANDWIDTHS = (0.1, 3.0)
 NEIGHBOURS = 8
 
 
@@ -39,67 +34,6 @@ def check_matplotlib() -> None:
         ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class SearchPicture:
-    """Figure 1: the loss over (log₁₀ a₁, log₁₀ a₂) and the way of each candidate through it, step by step."""
-
-    axes: tuple[Array, Array]
-    loss: Array
-    paths: list[Array]
-    survived: Array
-
-
-def made_up_table(points: int, seed: int) -> tuple[Array, Array]:
-    """Two features, of which the second says little, and labels of three classes for a quarter of the rows."""
-    rng = np.random.default_rng(seed)
-    classes = np.arange(points) % 3
-    X = np.column_stack([classes + 0.35 * rng.normal(size=points), 0.3 * classes + 1.5 * rng.normal(size=points)])
-    return X, np.where(np.arange(points) < points // 4, classes, -1)
-
-
-def search_picture(budget: Budget, points: int = 120, resolution: int = 41, seed: int = 0) -> SearchPicture:
-    """A search on a made-up table, with the paper's T = 8 in mind.
-
-    The search tells how many steps each candidate took; its way is then gone again from its draw.
-    """
-    X, y = made_up_table(points, seed)
-    ranges: dict[str, Any] = {"k_range": (NEIGHBOURS, NEIGHBOURS), "bandwidth_range": BANDWIDTHS}
-    model = PGLearnClassifier.paper(validation="loo", random_state=seed, **ranges, **budget.parameters).fit(X, y)
-    draws = Draws((Space(2, mean_distance(X, seed)),), **ranges, seed=parameters.seed(seed))
-    results = model.search_results_
-    steps = zip(results["candidate"], results["steps"], strict=True)
-    paths = [_path(X, y, draws.candidate(int(number)).a, taken) for number, taken in steps]
-    axes = tuple(_decades(np.concatenate(paths)[:, m], resolution) for m in range(2))
-    loss = [[_loss(X, y, 10.0 ** np.array([first, second]))[0] for first in axes[0]] for second in axes[1]]
-    low = np.array([axis[0] for axis in axes])
-    return SearchPicture(
-        axes=(axes[0], axes[1]),
-        loss=np.array(loss),
-        paths=[np.maximum(np.log10(np.maximum(path, 1e-300)), low) for path in paths],
-        survived=results["died"] >= budget.units,
-    )
-
-
-def _loss(X: Array, y: Array, a: Array) -> tuple[float, Array]:
-    return loss_and_gradient(X, y, a=a, k=NEIGHBOURS, loss="ranking", validation="loo")
-
-
-def _path(X: Array, y: Array, a: Array, steps: int) -> Array:
-    """Algorithm 1: the weights that it starts from and those after every step."""
-    descent = Descent(Yardstick(0.0, 1.0))
-    path = [a]
-    for _ in range(steps):
-        _, dg_da = _loss(X, y, path[-1])
-        path.append(descent.step(path[-1], dg_da))
-    return np.array(path)
-
-
-def _decades(a: Array, resolution: int) -> Array:
-    """log₁₀ of a range of weights; a weight of zero is off the picture, at its edge."""
-    logs = np.log10(a[a > 0])
-    return np.linspace(max(logs.min(), logs.max() - 4) - 0.2, logs.max() + 0.2, resolution)
-
-
 def error_curves(rows: pd.DataFrame, step: pd.Series, x: pd.Series) -> pd.DataFrame:
     """Figures 4 and 5a: the mean test error of each method and data set step by step, and the mean of x."""
     rows = rows.assign(step=step, x=x, error=1 - rows["accuracy"])
@@ -111,19 +45,39 @@ def mean_shares(weights: Sequence[Array]) -> Array:
     return np.asarray(np.mean([a / a.sum() for a in weights], axis=0))
 
 
-def draw_search(picture: SearchPicture) -> Any:
-    """Figure 1."""
+def draw_search(budget: Budget, points: int = 120, resolution: int = 41) -> Any:
+    """Figure 1: a search on a made-up table with two features, of which the second says little, over the landscape of
+    its loss. A path is where the best point of a candidate was at the end of each round."""
+    rng = np.random.default_rng(0)
+    classes = np.arange(points) % 3
+    X = np.column_stack([classes + 0.35 * rng.normal(size=points), 0.3 * classes + 1.5 * rng.normal(size=points)])
+    y = np.where(np.arange(points) < points // 4, classes, -1)
+    events: list[Event] = []
+    ranges: dict[str, Any] = {"k_range": (NEIGHBOURS, NEIGHBOURS), "bandwidth_range": (0.1, 3.0)}
+    model = PGLearnClassifier.paper(validation="loo", random_state=0, **ranges, **budget.parameters)
+    model.fit(X, y, listeners=(events.append,))
+    told = pd.DataFrame([event for event in events if event["event"] == "candidate_advanced"])
+    a = np.stack(told["a"].to_list())
+    logs = np.log10(np.maximum(a, 1e-4 * a.max(axis=0)))  # smaller ones are at the edge
+    told["first"], told["second"] = logs.T
+    across, up = np.linspace(logs.min(axis=0) - 0.2, logs.max(axis=0) + 0.2, resolution).T
+    loss = [[_loss(X, y, 10.0 ** np.array([first, second])) for first in across] for second in up]
+
     figure, ((axes,),) = _panels(1, 1, size=5.5)
-    colours = axes.contourf(*picture.axes, picture.loss, levels=12, cmap="Blues")
+    colours = axes.contourf(across, up, loss, levels=12, cmap="Blues")
     colours.set_rasterized(True)
     figure.colorbar(colours, ax=axes, label="validation loss").solids.set_rasterized(True)
-    for survived, colour, width in ((False, "dimgray", 0.7), (True, TEST, 1.2)):
-        paths = [path for path, alive in zip(picture.paths, picture.survived, strict=True) if alive == survived]
-        axes.plot(*_one_line(paths).T, color=colour, linewidth=width)
-        axes.plot(*np.array([path[0] for path in paths]).T, "*", color=colour, markersize=7)
-    axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂ (lower edge: 0)")
-    axes.set_title("Candidates from their draws (★); red: alive at the end")
+    survived = set(told.loc[told["round"] == told["round"].max(), "candidate"])
+    for candidate, path in told.groupby("candidate"):
+        colour, width = (TEST, 1.2) if candidate in survived else ("dimgray", 0.7)
+        axes.plot(path["first"], path["second"], color=colour, linewidth=width)
+        axes.plot(path["first"].iloc[0], path["second"].iloc[0], "*", color=colour, markersize=7)
+    axes.set(xlabel="log₁₀ a₁", ylabel="log₁₀ a₂", title="Candidates from their first round (★); red: alive at the end")
     return figure
+
+
+def _loss(X: Array, y: Array, a: Array) -> float:
+    return loss_and_gradient(X, y, a=a, k=NEIGHBOURS, loss="ranking", validation="loo")[0]
 
 
 def draw_progress(traces: Mapping[str, Trace], title: str) -> Any:

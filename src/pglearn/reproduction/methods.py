@@ -7,7 +7,7 @@ validation accuracy (`accuracy` where `selected`), and `stop_reason_` whether it
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,20 +37,14 @@ class Budget:
         return self.total * (self.unit_seconds or self.unit_steps)
 
     def __str__(self) -> str:
-        unit = f"{self.unit_steps} step{'s' * (self.unit_steps > 1)}"
-        if self.unit_seconds is not None:
-            unit = f"{self.unit_seconds:g} s"
+        unit = f"{self.unit_steps} steps" if self.unit_seconds is None else f"{self.unit_seconds:g} s"
         return f"B = {self.units}, T = {self.candidates}, unit {unit}"
 
     @property
     def parameters(self) -> dict[str, Any]:
         """As the estimators of pglearn take them."""
-        return {
-            "budget": self.units,
-            "n_candidates": self.candidates,
-            "unit_steps": self.unit_steps,
-            "unit_seconds": self.unit_seconds,
-        }
+        units = {"unit_steps": self.unit_steps, "unit_seconds": self.unit_seconds}
+        return {"budget": self.units, "n_candidates": self.candidates, **units}
 
 
 Method: TypeAlias = Callable[[Budget, int], Any]
@@ -83,7 +77,6 @@ METHODS: dict[str, Method] = {
     "MinEnt": _baseline("MinEntClassifier"),
     "MinEnt (LGC)": _baseline("MinEntClassifier", propagation="lgc", k_range=(1, 20)),  # k as in the authors' program
     "IDML": _baseline("IDMLClassifier"),
-    "IDML (full)": _baseline("IDMLClassifier", metric="full"),
     "AEW": _baseline("AEWClassifier"),
     "Grid": _baseline("GridClassifier"),
     "Rand_d": _baseline("RandClassifier", draw="weights"),
@@ -94,22 +87,12 @@ def methods_with(files: Sequence[Path] = ()) -> dict[str, Method]:
     """The methods of the paper and those that the files define in a dict METHODS."""
     found = dict(METHODS)
     for path in files:
-        own = _methods_of(path)
+        if not path.is_file():
+            raise InputError(f"There is no file {path}: --method-file takes a Python file that defines METHODS.")
+        own = runpy.run_path(str(path)).get("METHODS")
+        if not (isinstance(own, dict) and own and all(callable(make) for make in own.values())):
+            raise InputError(f"{path} has no dict METHODS of names and functions: docs/reproduction.md has an example.")
         if taken := sorted(set(own) & set(found)):
             raise InputError(f"{path} defines {', '.join(taken)}, which there is already: take another name.")
         found |= own
     return found
-
-
-def _methods_of(path: Path) -> dict[str, Method]:
-    if not path.is_file():
-        raise InputError(f"There is no file {path}: --method-file takes a Python file that defines METHODS.")
-    spec = importlib.util.spec_from_file_location(f"pglearn_method_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is no Python file: its name must end in .py.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    methods = getattr(module, "METHODS", None)
-    if not (isinstance(methods, dict) and methods and all(callable(make) for make in methods.values())):
-        raise InputError(f"{path} defines no dict METHODS of names and functions: docs/reproduction.md has an example.")
-    return {str(name): make for name, make in methods.items()}

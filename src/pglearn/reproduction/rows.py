@@ -6,8 +6,7 @@ import csv
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,32 +17,24 @@ import pandas as pd
 from pglearn.errors import InputError, OutputError
 from pglearn.reproduction.experiments import Cell
 from pglearn.reproduction.methods import Budget
+from pglearn.reproduction.run import Outcome
 
 Row: TypeAlias = dict[str, Any]
 """The columns of a fit by name."""
 
-
-def _number(text: str) -> float:
-    return float(text or "nan")
-
-
-def _number_or_none(text: str) -> float | None:
-    return float(text) if text else None
-
-
-COLUMNS: dict[str, Callable[[str], Any]] = {
+COLUMNS: dict[str, type] = {
     "method": str,
     "data": str,
     "percent": int,
     "split": int,
     "noise": str,
-    "accuracy": _number,
-    "validation_accuracy": _number,
-    "seconds": _number,
+    "accuracy": float,
+    "validation_accuracy": float,
+    "seconds": float,
     "budget": int,
     "candidates": int,
     "unit_steps": int,
-    "unit_seconds": _number_or_none,
+    "unit_seconds": float,
     "seed": int,
     "failure": str,
     "finished": str,
@@ -51,33 +42,35 @@ COLUMNS: dict[str, Callable[[str], Any]] = {
     "machine": str,
     "command": str,
 }
-"""What a row has, and how its text is read."""
-FIGURES = ("accuracy", "validation_accuracy", "seconds")
+"""What a row has; a number that is not known is left blank."""
 
 
-def row_of(cell: Cell, figures: dict[str, float], failure: str, circumstances: dict[str, str]) -> Row:
+def row_of(outcome: Outcome, circumstances: dict[str, str]) -> Row:
     """The result of a fit: accuracy on the test rows, or why there is none, and where it comes from."""
-    budget = cell.budget
+    cell, budget = outcome.cell, outcome.cell.budget
     return {
         "method": cell.method,
         "data": cell.data,
         "percent": cell.percent,
         "split": cell.split,
         "noise": cell.noise,
-        **figures,
+        "accuracy": outcome.accuracy,
+        "validation_accuracy": outcome.validation_accuracy,
+        "seconds": outcome.seconds,
         "budget": budget.units,
         "candidates": budget.candidates,
         "unit_steps": budget.unit_steps,
-        "unit_seconds": budget.unit_seconds,
+        "unit_seconds": np.nan if budget.unit_seconds is None else budget.unit_seconds,
         "seed": cell.seed,
-        "failure": " ".join(failure.split()),
+        "failure": " ".join(outcome.failure.split()),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         **circumstances,
     }
 
 
-def cell_of(row: Row) -> Cell:
-    budget = Budget(row["budget"], row["candidates"], row["unit_steps"], row["unit_seconds"])
+def _cell_of(row: Row) -> Cell:
+    unit_seconds = None if np.isnan(row["unit_seconds"]) else row["unit_seconds"]
+    budget = Budget(row["budget"], row["candidates"], row["unit_steps"], unit_seconds)
     return Cell(row["method"], row["data"], row["percent"], row["split"], row["noise"], budget)
 
 
@@ -90,9 +83,8 @@ class Rows:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._rows: dict[Cell, Row] = {}
-        if path.is_file():
-            _cut_torn_line(path)
-            self._rows = {cell_of(row): row for row in _read(path)}
+        if path.is_file() and _cut_torn_line(path):
+            self._rows = {_cell_of(row): row for row in _read(path)}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -103,17 +95,13 @@ class Rows:
 
     def frame(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The results that there are of these cells, in their order."""
-        return pd.DataFrame([self._rows[cell] for cell in cells if self.has(cell)], columns=list(COLUMNS))
+        return _frame([self._rows[cell] for cell in cells if self.has(cell)])
 
     def add(self, row: Row) -> None:
-        self._rows[cell_of(row)] = row
-        text = row | {name: "" if np.isnan(row[name]) else f"{row[name]:.6f}" for name in FIGURES}
+        self._rows[_cell_of(row)] = row
         try:
             with self.path.open("a", newline="", encoding="utf-8") as file:
-                lines = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                if file.tell() == 0:
-                    lines.writeheader()
-                lines.writerow(text)
+                _frame([row]).to_csv(file, header=file.tell() == 0, index=False, lineterminator="\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -123,36 +111,41 @@ class Rows:
             ) from error
 
 
-def _cut_torn_line(path: Path) -> None:
-    """A row is whole if its line ends; what comes after the last end was being written when the run died."""
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
+def _frame(rows: list[Row]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _cut_torn_line(path: Path) -> int:
+    """What comes after the end of the last whole line was being written when the run died. Returns what is left."""
+    whole = path.read_bytes().rfind(b"\n") + 1
+    if whole < path.stat().st_size:
         os.truncate(path, whole)
+    return whole
 
 
 def _read(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as lines:
-        reader = csv.DictReader(lines)
-        if reader.fieldnames is not None and list(reader.fieldnames) != list(COLUMNS):
-            raise InputError(f"{path} is no file of rows of this version of `pglearn reproduce`: name another with -o.")
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
         try:
-            return [_row(line) for line in reader]
+            if (head := next(lines)) != list(COLUMNS):
+                raise ValueError(f"its columns are {', '.join(head)}")
+            return [_row(line) for line in lines]
         except ValueError as error:
             raise InputError(
-                f"Line {reader.line_num} of {path} is no row of `pglearn reproduce` ({error}): take it out."
+                f"Line {lines.line_num} of {path} is no row of this version of `pglearn reproduce` ({error}): "
+                "take it out, or name another folder with -o."
             ) from error
 
 
-def _row(line: dict[str, str]) -> Row:
-    if None in line or None in line.values():
-        raise ValueError("it has not as many cells as the head")
-    return {name: read(line[name]) for name, read in COLUMNS.items()}
+def _row(line: list[str]) -> Row:
+    cells = zip(COLUMNS.items(), line, strict=True)
+    return {name: kind(text or "nan") if kind is float else kind(text) for (name, kind), text in cells}
 
 
 def circumstances(command: str) -> dict[str, str]:
     """What every row says of where it comes from."""
-    return {"versions": _versions(), "machine": _machine(), "command": " ".join(command.split())}
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return {"versions": _versions(), "machine": machine, "command": " ".join(command.split())}
 
 
 def _versions() -> str:
@@ -168,12 +161,3 @@ def _versions() -> str:
         f"pglearn {pglearn.__version__} {source}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     )
-
-
-def _machine() -> str:
-    """Kind of machine, processor and cores, without a name."""
-    processor = platform.processor() or platform.machine()
-    with suppress(OSError):  # only Linux tells it this way
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), processor)
-    return f"{platform.system()} {platform.machine()}, {processor}, {os.cpu_count()} cores"

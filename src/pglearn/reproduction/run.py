@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,51 +22,34 @@ from pglearn.errors import InputError
 from pglearn.problem import Array
 from pglearn.reproduction.experiments import Cell
 from pglearn.reproduction.methods import methods_with
-from pglearn.reproduction.traces import Seen, Trace, Watcher
+from pglearn.reproduction.traces import Trace, Watcher
 
 NAN = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What comes back from a fit: a label for every row, or why there is none."""
+    """What comes back from a fit: the accuracy on the test rows, or why there is none."""
 
     cell: Cell
     seconds: float
-    labels: Array | None = None
+    accuracy: float = NAN
     validation_accuracy: float = NAN
     failure: str = ""
     interrupted: bool = False
-    seen: Seen | None = None
-
-    def figures(self, data: Benchmark) -> dict[str, float]:
-        """As a row has them."""
-        right = NAN if self.labels is None else accuracy(data, self.cell, self.labels)
-        return {"accuracy": right, "validation_accuracy": self.validation_accuracy, "seconds": self.seconds}
-
-    def trace(self, data: Benchmark) -> Trace | None:
-        """Of a fit that was watched."""
-        if self.seen is None:
-            return None
-        right = [accuracy(data, self.cell, labels) for labels in self.seen.labels]
-        return Trace(self.seen.rows.assign(test=right), self.seen.weights)
-
-
-def accuracy(data: Benchmark, cell: Cell, labels: Array) -> float:
-    """On the test rows: those whose label was not shown."""
-    test = ~data.labelled(cell.percent, cell.split)
-    return float((labels == data.y)[test].mean())
+    trace: Trace | None = None
+    """Of a fit that was watched."""
 
 
 def outcomes(
     cells: Sequence[Cell], data: Mapping[str, Benchmark], files: Sequence[Path] = (), jobs: int = 1, watch: bool = False
 ) -> Iterator[Outcome]:
     """Of all cells, `jobs` at a time, in whatever order they finish. A fit that Ctrl-C has cut short ends them all."""
-    calls = (delayed(fitted)(cell, *_shown(cell, data[cell.data]), files, watch) for cell in cells)
-    for outcome in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
+    calls = (delayed(_fitted)(cell, *_shown(cell, data[cell.data]), files, watch) for cell in cells)
+    for outcome, labels in Parallel(jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(calls):
         if outcome.interrupted:
             raise KeyboardInterrupt
-        yield outcome
+        yield _scored(outcome, data[outcome.cell.data], labels)
 
 
 def _shown(cell: Cell, data: Benchmark) -> tuple[Array, Array]:
@@ -74,8 +57,8 @@ def _shown(cell: Cell, data: Benchmark) -> tuple[Array, Array]:
     return data.features(cell.noise, cell.split), data.shown(cell.percent, cell.split)
 
 
-def fitted(cell: Cell, X: Array, y: Array, files: Sequence[Path] = (), watch: bool = False) -> Outcome:
-    """One fit on one thread; only the fit is timed. A search that is watched is told to, and seen afterwards."""
+def _fitted(cell: Cell, X: Array, y: Array, files: Sequence[Path], watch: bool) -> tuple[Outcome, Array | None]:
+    """One fit on one thread, and its labels; only the fit is timed."""
     started = time.perf_counter()
     watcher = Watcher()
     try:
@@ -85,16 +68,31 @@ def fitted(cell: Cell, X: Array, y: Array, files: Sequence[Path] = (), watch: bo
             started = time.perf_counter()
             model.fit(X, y, listeners=(watcher,)) if watch else model.fit(X, y)
             seconds = time.perf_counter() - started
-            return Outcome(
+            outcome = Outcome(
                 cell,
                 seconds,
-                _labels(model, len(X)),
-                validation_accuracy(model),
+                validation_accuracy=_validation_accuracy(model),
                 interrupted=getattr(model, "stop_reason_", "finished") == "interrupted",
-                seen=watcher.seen(model, X, y) if watch else None,
+                trace=watcher.trace(model, X, y) if watch else None,
             )
+            return outcome, _labels(model, len(X))
     except Exception as error:  # noqa: BLE001  whatever a method does, the row says so and the others are fitted
-        return Outcome(cell, time.perf_counter() - started, failure=f"{type(error).__name__}: {error}")
+        return Outcome(cell, time.perf_counter() - started, failure=f"{type(error).__name__}: {error}"), None
+
+
+def _scored(outcome: Outcome, data: Benchmark, labels: Array | None) -> Outcome:
+    """With accuracies on the test rows, those whose label was not shown."""
+    if labels is None:
+        return outcome
+    test = ~data.labelled(outcome.cell.percent, outcome.cell.split)
+
+    def accuracy(labels: Array) -> float:
+        return float((labels == data.y)[test].mean())
+
+    trace = outcome.trace
+    if trace is not None:
+        trace = replace(trace, rows=trace.rows.assign(test=trace.rows["test"].map(accuracy)))
+    return replace(outcome, accuracy=accuracy(labels), trace=trace)
 
 
 def _labels(model: Any, points: int) -> Array:
@@ -107,7 +105,7 @@ def _labels(model: Any, points: int) -> Array:
     return labels
 
 
-def validation_accuracy(model: Any) -> float:
+def _validation_accuracy(model: Any) -> float:
     """Mean of what the selected configurations reached on hidden labels; NaN where the method does not tell."""
     results = getattr(model, "search_results_", None)
     if results is None or not {"accuracy", "selected"} <= set(results):

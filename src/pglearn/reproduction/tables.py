@@ -1,4 +1,4 @@
-"""Paper, ours and difference: a frame per table, then the terminal and Markdown.
+"""Paper, ours and difference: a frame per table, then Markdown.
 
 Ranks are by mean accuracy on each data set, averaged over data sets, ties sharing their ranks. The methods of the paper
 are ranked among themselves; another one as if it alone had joined them.
@@ -12,8 +12,6 @@ from importlib.resources import files
 from typing import Any
 
 import pandas as pd
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from pglearn.datasets import NAMES
 from pglearn.reproduction.experiments import Experiment
@@ -33,39 +31,20 @@ def published(name: str) -> pd.DataFrame:
     return figures.set_index(["group", "method"])
 
 
-COLUMNS = (
-    "group",
-    "method",
-    "paper",
-    "paper_mark",
-    "ours",
-    "ours_mark",
-    "difference",
-    "deviation",
-    "splits",
-    "pairs",
-    "p",
-    "advantage",
-    "seconds",
-    "paper_rank",
-    "rank",
-)
-"""Of a table; `advantage` is PG-learn's over the method, a mean over pairs, and its significance p."""
-
-
 def table_of(experiment: Experiment, rows: pd.DataFrame, sets: Sequence[str]) -> pd.DataFrame:
     """A line per group and method that the paper or we have, from the rows of the experiment.
 
-    A group is a data set or, in table 3, a share of labels.
+    A group is a data set or, in table 3, a share of labels. `advantage` is PG-learn's over the method, a mean over
+    pairs, and p its significance.
     """
     if experiment.by_share:
         groups = {f"{percent} %": rows[rows["percent"] == percent] for percent in experiment.percents}
     else:
         groups = {data: rows[rows["data"] == data] for data in sets} | {MEAN: rows}
-    entries = [
-        _entry(experiment, group, method, part) for group, part in groups.items() for method in experiment.methods
-    ]
-    table = pd.DataFrame(entries, columns=[name for name in COLUMNS if experiment.by_share or "rank" not in name])
+    parts = [(group, method, part) for group, part in groups.items() for method in experiment.methods]
+    table = pd.DataFrame([_entry(experiment, *part) for part in parts])
+    if not experiment.by_share:
+        table = table.drop(columns=["paper_rank", "rank"])
     return table[table["ours"].notna() | table["paper"].notna()].reset_index(drop=True)
 
 
@@ -119,23 +98,14 @@ def _rank(experiment: Experiment, method: str, rows: pd.DataFrame) -> float:
 
 def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
     """Title, setting, the table and the verdicts."""
-    head, *lines = _cells(table)
-    rule = ["---" if column < 2 else "---:" for column in range(len(head))]
-    rows = ["| " + " | ".join(line) + " |" for line in (head, rule, *lines)]
+    lines = _cells(table)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width if at < 2 else "-" * (width - 1) + ":" for at, width in enumerate(widths)])
+    rows = [" | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
     told = [f"- {verdict}" for verdict in verdicts(table)]
-    return "\n".join([f"### {experiment.title}", "", f"{experiment.setting}.", "", *rows, "", *told]).rstrip() + "\n"
-
-
-def for_terminal(experiment: Experiment, table: pd.DataFrame) -> Table:
-    """The same with lines between the groups."""
-    head, *lines = _cells(table)
-    shown = Table(title=experiment.title, caption=experiment.setting, title_justify="left", box=SIMPLE_HEAD)
-    shown.pad_edge, shown.collapse_padding, shown.caption_justify = False, True, "left"
-    for column, name in enumerate(head):
-        shown.add_column(name, justify="left" if column < 2 else "right", no_wrap=True)
-    for at, line in enumerate(lines, start=1):
-        shown.add_row(*line, end_section=at == len(lines) or line[0] != lines[at][0])
-    return shown
+    return "\n".join(
+        [f"### {experiment.title}", "", f"{experiment.setting}.", "", *(f"| {row} |" for row in rows), "", *told]
+    )
 
 
 def verdicts(table: pd.DataFrame) -> list[str]:

@@ -32,30 +32,16 @@ class Watcher:
         if event["event"] == "round_started":
             self._until = float(event["until"])
         elif event["event"] == "candidate_advanced" and np.isfinite(event["loss"]):
-            self.events.append(event | {"until": self._until})
+            self.events.append(event | {"until": self._until, "validation": event["accuracy"]})
 
-    def seen(self, model: Any, X: Array, y: Array) -> Seen:
-        """After the fit. The candidates of the paper's PG-learn weigh the features as they are given."""
+    def trace(self, model: Any, X: Array, y: Array) -> Trace:
+        """After the fit, with the labels of all rows in place of the accuracy on the test rows. The candidates of the
+        paper's PG-learn weigh the features as they are given."""
         problem, engine = Problem.of(X, y), CPUEngine(propagation=LGC(model.alpha))
         graphs = (weighted_graph(X, event["a"], event["k"]) for event in self.events)
-        codes = [engine.propagate(problem, graph).F.argmax(axis=1) for graph in graphs]
-        rows = {
-            "candidate": [event["candidate"] for event in self.events],
-            "until": [event["until"] for event in self.events],
-            "loss": [event["loss"] for event in self.events],
-            "validation": [event["accuracy"] for event in self.events],
-        }
-        return Seen(pd.DataFrame(rows), problem.classes[codes], np.asarray(model.feature_weights_))
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A row per candidate and round, the labels (rows × n) that it would have given with all labels shown, and the
-    learned weights."""
-
-    rows: pd.DataFrame
-    labels: Array
-    weights: Array
+        labels = [problem.classes[engine.propagate(problem, graph).F.argmax(axis=1)] for graph in graphs]
+        rows = pd.DataFrame(self.events, columns=["candidate", "until", "loss", "validation"])
+        return Trace(rows.assign(test=labels), np.asarray(model.feature_weights_))
 
 
 @dataclass(frozen=True, eq=False)
