@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
@@ -69,7 +68,7 @@ class Bar:
         self._progress = progress
         self._task = progress.add_task("", best="", total=None)
         self._what, self._rounds = "", 0
-        self._units: list[float] = []  # that a candidate uses in each round
+        self._candidates, self._ends = 0, [0.0]  # of the rounds, in units
         self._lowest = float("inf")
         self._answer = self._task
         self._built, self._members = 0, 0
@@ -78,15 +77,19 @@ class Bar:
         match event["event"]:
             case "search_started" | "search_resumed":
                 self._what, self._rounds = _described(event), event["rounds"]
-                self._units = np.diff(event["milestones"], prepend=0.0).tolist()
-                total, done = event["candidates"] * event["budget"], event.get("units", 0.0)
-                self._progress.update(self._task, total=total, completed=done, description=self._in_round(0))
+                self._candidates, self._ends = event["candidates"], [0.0, *event["milestones"]]
+                total, done = self._candidates * event["budget"], self._ends[event.get("round", 0)]
+                self._progress.update(self._task, total=total, completed=self._candidates * done)
+                self._progress.update(self._task, description=self._in_round(event.get("round", 0)))
             case "round_started":
-                self._progress.update(self._task, description=self._in_round(event["round"] + 1))
+                self._progress.update(self._task, description=self._in_round(event["round"]))
+            case "round_ended":
+                self._progress.update(self._task, completed=self._candidates * self._ends[event["round"] + 1])
             case "candidate_advanced":
                 self._lowest = min(self._lowest, event["loss"])
                 best = f"best loss {self._lowest:.4g}"
-                self._progress.update(self._task, advance=self._units[event["round"]], best=best)
+                units = self._ends[event["round"] + 1] - self._ends[event["round"]]
+                self._progress.update(self._task, advance=units, best=best)
             case "worker_lost":
                 self._progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
             case "answer_started":
@@ -101,8 +104,8 @@ class Bar:
             case "answer_ended":
                 self._progress.update(self._answer, completed=self._progress.tasks[self._answer].total)
 
-    def _in_round(self, number: int) -> str:
-        return f"{self._what} · round {number}/{self._rounds}"
+    def _in_round(self, round: int) -> str:
+        return f"{self._what} · round {min(round + 1, self._rounds)}/{self._rounds}"
 
     def _of_graphs(self) -> str:
         return f"labels of all rows · graph {self._built}/{self._members}"

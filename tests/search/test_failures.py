@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from pglearn.search.ranking import ranked, standing
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Fake,
@@ -29,7 +30,6 @@ from pglearn.errors import WorkerError
 from pglearn.search import Candidate, Schedule, Search, SearchResult
 from pglearn.search.checkpoint import Identity, opened
 from pglearn.search.pool import Pool, Task
-from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import workers_for
 
 EXECUTORS = ["serial", "threads", "loky"]

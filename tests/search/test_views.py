@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from pglearn.search.ranking import ranked, standing
 from tests.search.fakes import NumberedDraws, Scripted, serial_pool, worked_example
 
 from pglearn.search import Candidate, Schedule, Search
 from pglearn.search.candidate import Draws, Space
-from pglearn.search.ranking import ranked, standing
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,9 @@ def arrived(problem: Problem, call: Callable[[], Any]) -> Any:
 class Broadcast(Handle):
     """A handle that is empty when it is sent. Workers are not told of a stop: they end the part that they are in."""
 
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+
     def __reduce__(self) -> tuple[type[Broadcast], tuple[()]]:
         return Broadcast, ()
 
