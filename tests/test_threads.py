@@ -13,7 +13,7 @@ from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.search.pool import run_task
-from pglearn.threads import _cores, at_most, each, in_parts, threads
+from pglearn.threads import at_most, each, in_parts, threads
 from tests.problems import partly_labelled, points
 
 
@@ -34,20 +34,6 @@ def test_no_more_threads_than_allowed(monkeypatch):
             here = threading.get_ident()
             assert set(each(lambda _: threading.get_ident(), 10)) == {here}
     assert threads() == 1
-
-
-def test_the_cores_are_counted_once(monkeypatch):
-    asked = []
-    monkeypatch.setattr("joblib.cpu_count", lambda: asked.append(None) or 3)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    _cores.cache_clear()
-    try:
-        assert [threads() for _ in range(5)] == [3] * 5
-        monkeypatch.setenv("OMP_NUM_THREADS", "2")
-        assert threads() == 2
-    finally:
-        _cores.cache_clear()
-    assert len(asked) == 1
 
 
 def test_an_error_in_a_part_is_raised():

@@ -110,7 +110,7 @@ class AllAtOnce(CPUEngine):
     together = None
 
 
-@pytest.mark.parametrize(("engine", "every"), [(CPUEngine, 20), (AllAtOnce, 4)])
+@pytest.mark.parametrize(("engine", "every"), [(CPUEngine, 15), (AllAtOnce, 4)])
 def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_path, monkeypatch, engine, every):
     monkeypatch.setattr(module, "EVERY", 0.0)
     monkeypatch.setattr("pglearn.search.pool.PART", 1)
