@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,39 +45,6 @@ def started(command: list[str], log: Path, **environment: str) -> Iterator[subpr
             process.wait()
 
 
-def children(pid: int, what: str) -> list[int]:
-    """The children of a process that have `what` in their command line."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        found = [child for task in tasks for child in (task / "children").read_text().split()]
-        return [int(child) for child in found if what.encode() in Path(f"/proc/{child}/cmdline").read_bytes()]
-    except OSError:
-        return []  # it has ended meanwhile
-
-
-def workers_of(nannies: list[int]) -> list[int]:
-    """The processes in which dask workers run, less those that are being started again."""
-    return [worker for nanny in nannies for worker in children(nanny, "spawn_main")]
-
-
-@contextmanager
-def dask_cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[int]]]:
-    """dask://host:port of a scheduler, and the ids of its workers' nannies."""
-    found = folder / "scheduler.json"
-    at = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    with ExitStack() as stack:
-        scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", *at, "--scheduler-file", str(found)]
-        stack.enter_context(started(scheduler, folder / "scheduler.log"))
-        address = wait_for(lambda: found.exists() and found.read_text() and json.loads(found.read_text()), "dask")
-        address = address["address"]
-        nannies = []
-        for number in range(workers):
-            worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--host", "127.0.0.1"]
-            worker += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
-            nannies.append(stack.enter_context(started(worker, folder / f"worker-{number}.log")).pid)
-        yield address.replace("tcp://", "dask://"), nannies
-
-
 @contextmanager
 def ray_cluster(workers: int = 2) -> Iterator[str]:
     """A small cluster that this process is connected to."""
@@ -98,10 +65,16 @@ def ray_cluster(workers: int = 2) -> Iterator[str]:
         ray.shutdown()
 
 
+def connected(port: int) -> socket.socket | None:
+    try:
+        return socket.create_connection(("127.0.0.1", port), timeout=5)
+    except OSError:
+        return None
+
+
 @contextmanager
 def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
-    """ray://host:port of a head that takes clients. It listens on every address that there is: tests give it a network
-    with loopback alone (tests/clusters/ray_client.py)."""
+    """ray://host:port of a head that takes clients. It listens on every address that there is (loopback.py)."""
     start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", "--node-ip-address", "127.0.0.1"]
     start += ["--num-cpus", str(workers), "--include-dashboard", "false", "--disable-usage-stats"]
     start += ["--object-store-memory", str(2**28), "--ray-client-server-port", str(port)]
@@ -109,6 +82,8 @@ def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
     with started(start, log) as head:
         wait_for(lambda: "Ray runtime started" in log.read_text() or head.poll() is not None, "a Ray head")
         assert head.poll() is None, log.read_text()
+        with closing(wait_for(lambda: connected(port), "its port for clients")):
+            pass
         yield f"ray://127.0.0.1:{port}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -175,21 +174,6 @@ class LooksAround(Fake):
     def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
         loss = most_threads() + 1000.0 * problem.X.flags.writeable
         return Evaluation(loss, 0.5, np.zeros_like(configuration.a))
-
-
-class Overlapping(Fake):
-    """Two tasks on two threads that start together; that of k = 1 runs on after the other has ended."""
-
-    def __init__(self) -> None:
-        self._both_run = threading.Barrier(2)
-        self.threads_when_alone = 0
-
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        self._both_run.wait(10)
-        if configuration.k == 1:
-            time.sleep(0.3)
-            self.threads_when_alone = most_threads()
-        return Evaluation(1.0, 0.5, np.zeros_like(configuration.a))
 
 
 class Clock:

@@ -7,9 +7,7 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -23,8 +21,6 @@ from pglearn.search import read_events
 from pglearn.search.events import EventLog
 from pglearn.search.lock import locked
 from pglearn.search.state import State
-
-PATIENCE = 60
 
 
 class Killed(BaseException):
@@ -234,13 +230,10 @@ def test_another_device_is_named(folder, monkeypatch):
     model(folder, device_memory=1.0).fit(*points())
 
 
-@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0), True])
-def test_a_checkpoint_needs_a_seed(folder, random_state):
-    with pytest.raises(InputError, match="checkpoint needs a whole number as random_state"):
-        model(folder, random_state=random_state).fit(*points())
-
-
-def test_a_checkpoint_must_be_a_folder(tmp_path):
+def test_a_checkpoint_needs_a_seed_and_a_folder(tmp_path):
+    for seed in (None, np.random.RandomState(0), True):
+        with pytest.raises(InputError, match="checkpoint needs a whole number as random_state"):
+            model(tmp_path, random_state=seed).fit(*points())
     with pytest.raises(InputError, match="checkpoint=3 must be the path of a folder, or None"):
         model(3).fit(*points())
     (tmp_path / "file").touch()
@@ -318,27 +311,36 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(folder, uninterrupt
 
 # One search at a time
 
-HOLD = """
-import sys, time
-from pathlib import Path
-from pglearn.search.lock import locked
-with locked(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
 
-
-def test_a_second_process_is_told_who_has_the_folder_and_a_killed_one_does_not_keep_it(folder):
-    folder.mkdir()
-    running = subprocess.Popen([sys.executable, "-c", HOLD, str(folder / "lock")], stdout=subprocess.PIPE, text=True)
+@contextmanager
+def forked(target):
+    context = multiprocessing.get_context("fork")
+    runs = context.Event()
+    fork = context.Process(target=target, args=(runs,))
+    fork.start()
     try:
-        assert running.stdout.readline() == "held\n"
-        refused(folder, f"is in use by process {running.pid}: wait until its search has ended")
+        assert runs.wait(60)
+        yield fork
     finally:
-        running.kill()
-        running.wait()
-        running.stdout.close()
-    model(folder).fit(*points())
+        fork.kill()
+        fork.join()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_second_process_is_told_who_has_the_folder_and_a_killed_one_or_a_fork_does_not_keep_it(folder):
+    folder.mkdir()
+
+    def hold(runs):
+        with locked(folder / "lock"):
+            runs.set()
+            signal.pause()
+
+    with forked(hold) as fork:
+        refused(folder, f"is in use by process {fork.pid}: wait until its search has ended")
+    with ExitStack() as stack:
+        with locked(folder / "lock"):
+            stack.enter_context(forked(lambda runs: (runs.set(), signal.pause())))
+        model(folder).fit(*points())
 
 
 def test_a_second_search_in_this_process_is_refused_and_cannot_remove_the_checkpoint(folder, uninterrupted):
@@ -351,19 +353,3 @@ def test_a_second_search_in_this_process_is_refused_and_cannot_remove_the_checkp
     assert files(folder) == ["lock", module.NAME]
     module.remove(folder)
     assert not folder.exists()
-
-
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path):
-    context = multiprocessing.get_context("fork")
-    runs = context.Event()
-    with locked(tmp_path / "lock"):
-        fork = context.Process(target=lambda: (runs.set(), signal.pause()))
-        fork.start()
-        assert runs.wait(PATIENCE)
-    try:
-        with locked(tmp_path / "lock"):
-            assert fork.is_alive()
-    finally:
-        fork.kill()
-        fork.join()

@@ -27,13 +27,6 @@ def run(engine, given, stint, descent=NEVER_ENOUGH, **options):
     return advance(engine, small_problem(), given, descent, stint, **options)
 
 
-def test_a_stint_of_no_steps_evaluates_where_the_candidate_stands():
-    (candidate,) = run(Bowl(), [newborn()], Stint(until=0))
-    assert candidate.steps == 0
-    assert candidate.history == [(0, 10.0, 0.5)]
-    np.testing.assert_array_equal(candidate.answer.a, [4.0, 2.0])
-
-
 def test_a_step_is_measured_in_units_of_the_candidates_own_weights():
     (candidate,) = run(Bowl(), [newborn()], Stint(until=1))
     np.testing.assert_allclose(candidate.a, np.array([4.0, 2.0]) - 0.5 * 3 / np.sqrt(20) * np.array([6.0, 2.0]))
@@ -58,12 +51,6 @@ def test_a_run_in_two_stints_is_the_same_run_bit_for_bit():
     assert whole.steps == parts.steps == whole.spent == 7
     for name in ("a", "dg_da", "best"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
-
-
-def test_candidates_run_side_by_side_as_they_would_alone():
-    alone = [run(Bowl(), [newborn(id, (1.0 + id, 0.5))], Stint(until=5))[0] for id in range(3)]
-    together = run(Bowl(), [newborn(id, (1.0 + id, 0.5)) for id in range(3)], Stint(until=5))
-    assert [c.history for c in alone] == [c.history for c in together]
 
 
 def test_a_loss_near_perfect_is_enough_also_when_resumed():

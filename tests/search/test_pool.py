@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -24,7 +24,6 @@ from tests.search.fakes import (
     Bowl,
     KillsItsWorker,
     LooksAround,
-    Overlapping,
     RaisesFor,
     candidates,
     most_threads,
@@ -108,6 +107,11 @@ def test_joblib_works_beside_a_search_before_and_after():
 # Workers that die
 
 
+def test_a_worker_that_dies_costs_nothing_but_time(serial, tmp_path):
+    assert_identical(searched(DiesOnce(folder=str(tmp_path)), workers_for("loky", 2)), serial)
+    assert (tmp_path / "killed").exists()
+
+
 def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
     engine = DiesOnce(folder=str(tmp_path), most=15, after="all others are back")
     back = []
@@ -168,15 +172,6 @@ def test_a_task_has_one_numerical_thread_and_processes_see_the_points_read_only(
         back = came_back(LooksAround(), workers_for(name, 2), ones(4), Stint(until=0))
         assert [candidate.loss for candidate in back] == [1.0 + 1000 * writable] * 4
         assert most_threads() == 2, "they are given back afterwards"
-
-
-def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
-    engine, before = Overlapping(), threading.active_count()
-    with threadpool_limits(2):
-        came_back(engine, workers_for("threads", 2), ones(2), Stint(until=1))
-        assert engine.threads_when_alone == 1
-        assert most_threads() == 2
-    assert threading.active_count() <= before, "threads end with the pool"
 
 
 # Stopping
@@ -248,59 +243,30 @@ def test_when_time_is_up_nothing_is_asked_of_workers_that_are_gone():
 # A parent that is killed
 
 ORPHANS = """
-import numpy as np
+import sys
 from pglearn import PGLearnClassifier
-rng = np.random.default_rng(0)
-X = rng.normal(size=(300, 20)); y = np.where(rng.random(300) < .3, rng.integers(0, 2, 300), -1)
-tell = lambda event: (print(event['event'], flush=True))
-PGLearnClassifier(n_jobs=2, budget=2, unit_seconds=600).fit(X, y, listeners=(tell,))
+from pglearn.search import checkpoint
+from tests.search.fakes import points
+checkpoint.EVERY = 0.0
+setting = {"n_jobs": 2, "unit_steps": 10**7, "alpha": 0.999, "random_state": 0, "checkpoint": sys.argv[1]}
+PGLearnClassifier(**setting).fit(*points(), listeners=(lambda event: print(event["event"], flush=True),))
 """
 
 
 @pytest.mark.xdist_group("signals")
 def test_workers_whose_parent_was_killed_stop_and_clean_up_after_it(tmp_path):
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    parent = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True, env=environment)
-    try:
-        assert "search_started" in parent.stdout.readline()
-        workers = wait_for(lambda: len(busy := busy_children(parent.pid)) >= 2 and busy)
-        assert list(tmp_path.glob("pglearn-*"))
-        parent.kill()
-        parent.wait()
-        assert wait_for(lambda: not any(is_busy(pid) for pid in workers))
-        assert list(tmp_path.glob("pglearn-*")) == []
-    finally:
-        parent.kill()
-        parent.stdout.close()
-        parent.wait()
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if result := condition():
-            return result
-        time.sleep(0.2)
-    raise AssertionError("waited in vain")
-
-
-def busy_children(pid):
-    """Those that have used three seconds of a processor: they are not starting any more."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return [child for child in children if ticks(child) > 3 * os.sysconf("SC_CLK_TCK")]
-
-
-def is_busy(pid):
-    """Whether a process uses the processor now."""
-    first = ticks(pid)
-    time.sleep(0.5)
-    return ticks(pid) > first
-
-
-def ticks(pid):
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0
-    return 0 if fields[0] == "Z" else int(fields[11]) + int(fields[12])
+    """The first that sees it removes the points, and without these all of them stop."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-c", ORPHANS, str(tmp_path / "checkpoint")]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+        try:
+            assert sum(line == "checkpoint_written\n" and 1 for line in islice(parent.stdout, 20)) > 9, "they run"
+            assert list(temporary.glob("pglearn-*"))
+        finally:
+            parent.kill()
+    deadline = time.monotonic() + 60
+    while list(temporary.glob("pglearn-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

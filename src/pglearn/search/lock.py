@@ -19,12 +19,18 @@ if sys.platform == "win32":
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         file.seek(0)
 
+    def _release(file: FileIO) -> None:
+        pass  # by closing it
+
 else:
     import fcntl
 
     def _take(file: FileIO) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.register_at_fork(after_in_child=file.close)  # else a fork would hold the lock when its parent has died
+
+    def _release(file: FileIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)  # also if a process that starts just now has the file open for a moment
 
 
 @contextmanager
@@ -47,4 +53,7 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):  # a full disk: the lock holds, only its owner is not named
             file.truncate(0)
             file.write(str(os.getpid()).encode())
-        yield
+        try:
+            yield
+        finally:
+            _release(file)
