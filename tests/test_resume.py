@@ -10,7 +10,6 @@ import time
 import pytest
 
 from pglearn import cli
-from pglearn.engine import CPUEngine
 from pglearn.search import read_events
 from tests.test_interrupt import COMMAND, PATIENCE, process, written
 
@@ -108,37 +107,28 @@ def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_p
     assert err == (
         f"pglearn: stopped by Ctrl-C before there was an answer. pglearn resume {out} goes on with the search.\n"
     )
-    assert cli.main(["resume", str(out), "--quiet"]) == 0
+    resume(out)
     assert results(out) == expected
 
 
-class Stop(BaseException):
-    pass
-
-
 @pytest.fixture
-def stopped(table, out, monkeypatch):
-    """A search that was stopped in its second round."""
-    usual, calls = CPUEngine.value_and_gradient, []
-
-    def stops(*given):
-        calls.append(1)
-        if len(calls) > 16:
-            raise Stop
-        return usual(*given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CPUEngine, "value_and_gradient", stops)
-        with pytest.raises(Stop):
-            cli.main(arguments(table, out))
+def stopped(table, out, capsys):
+    """A search that had no time."""
+    assert cli.main([*arguments(table, out), "--max-time", "0.000001"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"out of time: this is the best found so far. pglearn resume {out} --max-time SECONDS goes on" in printed
     return out
+
+
+def resume(out, *words):
+    assert cli.main(["resume", str(out), "--quiet", "--max-time", "600", *map(str, words)]) == 0
 
 
 def test_the_same_command_goes_on_too_and_another_does_not_take_its_place(stopped, table, expected, capsys):
     words = arguments(table, stopped)
     says(capsys, *words, "--seed", 5, sentence="holds the checkpoint of another search: random_state was 0 and is 5")
     assert cli.main(words) == 0
-    assert "going on with round 2 of 3" in capsys.readouterr().err
+    assert "going on with round 1 of 3" in capsys.readouterr().err
     assert results(stopped) == expected
 
 
@@ -149,18 +139,10 @@ def test_a_table_that_was_moved_is_found_where_it_is_said_to_be_and_a_changed_on
     says(capsys, "resume", stopped, sentence="t.csv")
     table.write_text(moved.read_text().replace("0.", "1."))
     says(capsys, "resume", stopped, sentence="holds the checkpoint of another search: X has changed.")
-    assert cli.main(["resume", str(stopped), "--table", str(moved), "--quiet"]) == 0
+    resume(stopped, "--table", moved)
     assert results(stopped) == expected
-
-
-def test_more_time_is_given_on_the_command_line_and_then_there_is_nothing_to_resume(tmp_path, table, out, capsys):
+    says(capsys, "resume", stopped, sentence="has ended: there is nothing to resume.")
     says(capsys, "resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
-    assert cli.main([*arguments(table, out), "--max-time", "0.000001"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert f"out of time: this is the best found so far. pglearn resume {out} --max-time SECONDS goes on" in printed
-    assert cli.main(["resume", str(out), "--quiet", "--max-time", "600"]) == 0
-    capsys.readouterr()
-    says(capsys, "resume", out, sentence="has ended: there is nothing to resume.")
 
 
 def test_a_damaged_command_or_one_of_another_version_is_said_to_be_so(stopped, capsys):

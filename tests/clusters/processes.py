@@ -29,7 +29,8 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 @contextmanager
 def started(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process whose workers can import the tests, ended with the block."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment}
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=log.parent

@@ -117,18 +117,13 @@ def test_the_log_has_one_line_of_json_per_event_as_soon_as_it_is_told(tmp_path):
     assert told
 
 
-def test_a_log_that_is_told_nothing_leaves_the_file_alone(tmp_path):
-    path = tmp_path / "events.jsonl"
-    path.write_text("an earlier log\n")
-    with EventLog(path):
-        pass
-    assert path.read_text() == "an earlier log\n"
-
-
-def test_a_damaged_log_is_left_as_it_is_by_a_search_that_goes_on(tmp_path):
+def test_a_damaged_log_is_left_as_it_is_by_a_search_that_goes_on_or_does_not_begin(tmp_path):
     path = tmp_path / "events.jsonl"
     for text in ("what is this?\n", "3\n", '{"event": "a"}\n'):
         path.write_text(text)
+        with EventLog(path):
+            pass
+        assert path.read_text() == text
         with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on \(Line 1 of .* is no event"):
             log({"event": "search_resumed", "number": 3})
         assert path.read_text() == text

@@ -73,43 +73,36 @@ def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_wa
     assert told[-1]["best"] == result.found[0].id == 1
 
 
-@pytest.mark.parametrize("selection", ["best", "ensemble"])
-def test_a_candidate_that_raises_on_the_way_has_no_part_in_the_answer(monkeypatch, selection):
-    usual = CPUEngine.value_and_gradient
+@pytest.mark.parametrize(
+    ("failing", "selection", "warning"),
+    [
+        ({1}, "best", r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
+        ({1}, "ensemble", "1 of 4 candidates failed and were left out"),
+        ({0, 1, 2, 3}, "ensemble", "4 of 4 candidates failed, and none was left that had not: the labels are"),
+    ],
+)
+def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
+    monkeypatch, failing, selection, warning
+):
+    usual, seen = CPUEngine.value_and_gradient, set()
 
     def raises_at_its_second(self, problem, configurations):
         (evaluation,) = usual(self, problem, configurations)
-        if configurations[0].owner != 1:
+        owner = configurations[0].owner
+        if owner not in failing:
             return [evaluation]
-        if seen.append(1) or len(seen) > 1:
+        if owner in seen:
             raise MemoryError("no room")
+        seen.add(owner)
         return [replace(evaluation, loss=evaluation.loss / 4)]
 
-    seen = []
     monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_its_second)
     model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
-    with pytest.warns(UserWarning, match=r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"):
+    with pytest.warns(UserWarning, match=warning):
         model.fit(*points())
-    assert model.search_results_["loss"].argmin() == 1
-    assert not model.search_results_["selected"][1]
-    assert model.search_results_["selected"].sum() == (1 if selection == "best" else 2)
-
-
-def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(monkeypatch):
-    usual = CPUEngine.value_and_gradient
-    seen = set()
-
-    def raises_at_their_second(self, problem, configurations):
-        if configurations[0].owner in seen:
-            raise MemoryError("no room")
-        seen.add(configurations[0].owner)
-        return usual(self, problem, configurations)
-
-    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_their_second)
-    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0)
-    with pytest.warns(UserWarning, match=r"4 of 4 candidates failed, and none was left that had not: the labels are"):
-        model.fit(*points())
-    assert model.search_results_["selected"][model.search_results_["loss"].argmin()]
+    results = model.search_results_
+    assert results["selected"][results["loss"].argmin()] == (len(failing) == 4)
+    assert results["selected"].sum() == (1 if selection == "best" else 2)
     assert np.isfinite(model.label_distributions_).all()
 
 

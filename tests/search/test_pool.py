@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 
@@ -209,35 +209,22 @@ def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypa
         assert time.monotonic() - begun < 20
 
 
-class Broken(Executor):
-    """On a machine that does not have the folders of this one, or that loses all that it is given."""
-
-    def __init__(self, loses=False):
-        self.loses = loses
-        self.asked = 0
+class Elsewhere(Executor):
+    """Workers on a machine that does not have the folders of this one."""
 
     def submit(self, fn, task, handle, *args):
-        self.asked += 1
+        shutil.rmtree(handle._folder, ignore_errors=True)
         future = Future()
         try:
-            if self.loses:
-                raise BrokenExecutor("a process was terminated")
-            shutil.rmtree(handle._folder, ignore_errors=True)
             future.set_result(fn(task, handle, *args))
-        except (WorkerError, BrokenExecutor) as error:
+        except WorkerError as error:
             future.set_exception(error)
         return future
 
 
 def test_workers_on_another_machine_are_told_what_to_use():
     with pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"):
-        came_back(Bowl(), workers_for(Broken(), 1), ones(2), Stint(until=1))
-
-
-def test_when_time_is_up_nothing_is_asked_of_workers_that_are_gone():
-    executor = Broken(loses=True)
-    assert came_back(Bowl(), workers_for(executor, 1), ones(3), Stint(until=5, deadline=time.time() - 1)) == []
-    assert executor.asked == 0
+        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Stint(until=1))
 
 
 # A parent that is killed

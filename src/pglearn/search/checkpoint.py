@@ -11,7 +11,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -126,17 +126,3 @@ def opened(folder: Path, identity: dict[str, str]) -> Iterator[Checkpoint]:
             yield checkpoint
         finally:
             checkpoint.flush()
-
-
-def remove(folder: Path, *beside: str) -> None:
-    """Remove a checkpoint that is no longer needed with the files named, and its folder unless something else is in it.
-
-    If another search has the folder by now, all of it is that one's.
-    """
-    if not folder.is_dir():
-        return
-    with suppress(CheckpointError), locked(folder / "lock"):
-        for name in (*beside, NAME, "lock"):
-            (folder / name).unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()

@@ -76,10 +76,10 @@ class Search:
         **about: object,
     ) -> SearchResult:
         """Algorithm 2, from where the checkpoint has it. `about` is passed on to listeners with the first event."""
-        state = checkpoint.found if checkpoint is not None else None
-        begun = time.time() - (state.seconds if state is not None else 0.0)
-        run = _Run(self, pool, Stream(listeners, state.events if state is not None else 0), checkpoint, begun)
-        state, reason = run.rounds(run.begun(about) if state is None else run.resumed(state, about))
+        found = None if checkpoint is None else checkpoint.found
+        state = found or State([self.draws.candidate(id) for id in range(self.schedule.population)])
+        run = _Run(self, pool, Stream(listeners, state.events), checkpoint, begun=time.time() - state.seconds)
+        state, reason = run.rounds(run.begin(state, about, resumed=found is not None))
         result = SearchResult(state.candidates, reason)
         if not result.found:
             raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
@@ -106,14 +106,21 @@ class _Run:
         self._stints = search.stints(self._deadline)
         pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
 
-    def begun(self, about: Mapping[str, object]) -> State:
-        self.emit("search_started", **self._fields(about))
-        return self._in_round(State([self._draws.candidate(id) for id in range(self._schedule.population)]))
-
-    def resumed(self, state: State, about: Mapping[str, object]) -> State:
-        fields = {"round": state.round, "seconds": state.seconds, **_best(state.alive)}
-        self.emit("search_resumed", **self._fields(about), **fields)
-        return state
+    def begin(self, state: State, about: Mapping[str, object], *, resumed: bool) -> State:
+        fields: dict[str, object] = {
+            "version": VERSION,
+            **about,
+            "budget": self._schedule.budget,
+            "rounds": len(self._stints),
+            "milestones": self._schedule.milestones,
+            "candidates": self._schedule.population,
+            "configurations": self._schedule.configurations,
+        }
+        if resumed:
+            self.emit("search_resumed", **fields, round=state.round, seconds=state.seconds, **_best(state.alive))
+            return state
+        self.emit("search_started", **fields)
+        return self._in_round(state)
 
     def rounds(self, state: State) -> tuple[State, str]:
         """All rounds from `state` on, one after another, and why they ended."""
@@ -127,18 +134,6 @@ class _Run:
                 state = self._next_generation(state)
             state = self._in_round(replace(state, round=state.round + 1))
         return state, "finished"
-
-    def _fields(self, about: Mapping[str, object]) -> dict[str, object]:
-        """What listeners are told of the whole search."""
-        return {
-            "version": VERSION,
-            **about,
-            "budget": self._schedule.budget,
-            "rounds": len(self._stints),
-            "milestones": self._schedule.milestones,
-            "candidates": self._schedule.population,
-            "configurations": self._schedule.configurations,
-        }
 
     def _in_round(self, state: State) -> State:
         """A state at the beginning of a round, or behind the last one, told of and kept."""

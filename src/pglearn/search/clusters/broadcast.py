@@ -85,7 +85,12 @@ class ClusterWorkers(Workers, Executor):
             try:
                 result = done.result()
             except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
-                future.set_exception(explained(self.cause(error)))
+                cause = self.cause(error)
+                if isinstance(cause, ImportError):
+                    cause = WorkerError(
+                        f"A worker cannot run tasks ({cause}): install the same pglearn on every worker."
+                    )
+                future.set_exception(cause)
             else:
                 future.set_result(result)
 
@@ -102,10 +107,3 @@ class ClusterWorkers(Workers, Executor):
     def cause(self, error: BaseException) -> BaseException:
         """What a task has failed with: `Lost`, if it is to run again."""
         raise NotImplementedError
-
-
-def explained(error: BaseException) -> BaseException:
-    """With what to do, if the worker lacks what it needs."""
-    if isinstance(error, ImportError):
-        return WorkerError(f"A worker cannot run tasks ({error}): install the same pglearn on every worker.")
-    return error
