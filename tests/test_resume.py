@@ -72,6 +72,7 @@ def wait_until_round(path, round, running):
 
 
 def says(capsys, *words, sentence):
+    capsys.readouterr()
     assert cli.main([str(word) for word in words]) == 2
     error = capsys.readouterr().err
     assert sentence in error
@@ -127,7 +128,7 @@ def resume(out, *words):
 def test_the_same_command_goes_on_too_and_another_does_not_take_its_place(stopped, table, expected, capsys):
     words = arguments(table, stopped)
     says(capsys, *words, "--seed", 5, sentence="holds the checkpoint of another search: random_state was 0 and is 5")
-    assert cli.main(words) == 0
+    assert cli.main([*words, "--cluster", "threads", "--jobs", "2"]) == 0
     assert "going on with round 1 of 3" in capsys.readouterr().err
     assert results(stopped) == expected
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,28 +63,6 @@ def ray_cluster(workers: int = 2) -> Iterator[str]:
         yield "ray"
     finally:
         ray.shutdown()
-
-
-def connected(port: int) -> socket.socket | None:
-    try:
-        return socket.create_connection(("127.0.0.1", port), timeout=5)
-    except OSError:
-        return None
-
-
-@contextmanager
-def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
-    """ray://host:port of a head that takes clients. It listens on every address that there is (loopback.py)."""
-    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", "--node-ip-address", "127.0.0.1"]
-    start += ["--num-cpus", str(workers), "--include-dashboard", "false", "--disable-usage-stats"]
-    start += ["--object-store-memory", str(2**28), "--ray-client-server-port", str(port)]
-    log = folder / "head.log"
-    with started(start, log) as head:
-        wait_for(lambda: "Ray runtime started" in log.read_text() or head.poll() is not None, "a Ray head")
-        assert head.poll() is None, log.read_text()
-        with closing(wait_for(lambda: connected(port), "its port for clients")):
-            pass
-        yield f"ray://127.0.0.1:{port}"
 
 
 @contextmanager

@@ -10,12 +10,9 @@ from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import pglearn
-from pglearn import cli
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError
 from pglearn.search import Stint, clusters
@@ -46,27 +43,30 @@ def test_only_the_module_of_a_cluster_imports_its_package_and_not_before_it_is_a
     assert importers == {(module, package, True) for package, module in places.items()}
 
 
-def test_an_address_is_not_passed_over_where_ray_is_connected_already(monkeypatch):
-    connected = ModuleType("ray")
-    connected.is_initialized = lambda: True
-    monkeypatch.setitem(sys.modules, "ray", connected)
+@pytest.fixture
+def ray(monkeypatch):
+    """A package of that name whose `done` says what was asked of it."""
+    ray = ModuleType("ray")
+    ray.done = []
+    ray.is_initialized = lambda: bool(ray.done)
+    ray.init = lambda address, **options: ray.done.append(address)
+    ray.shutdown = lambda: ray.done.append("shut down")
+    ray.remote = lambda **options: lambda call: call
+    monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(clusters, "find_spec", lambda package: package)
+    return ray
+
+
+def test_a_ray_cluster_is_connected_to_by_its_address_and_left_with_the_search(ray):
+    with pool_of(CPUEngine(), workers_for("ray://127.0.0.1:9", 2)):
+        assert ray.done == ["ray://127.0.0.1:9"]
+    assert ray.done[1:] == ["shut down"]
+
+
+def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
+    ray.init("another")
     with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
         workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
-
-
-def test_the_shell_takes_a_cluster_by_name(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3))
-    side = np.where(rng.random(40) < 0.6, None, np.where(X[:, 0] > 0, "right", "left").astype(object))
-    pd.DataFrame(X, columns=list("abc")).assign(side=side).to_csv(tmp_path / "table.csv", index=False)
-    written = []
-    for name in ("serial", "threads"):
-        output = tmp_path / name
-        words = ["fit", str(tmp_path / "table.csv"), "--target", "side", "-o", str(output), "--quiet", "--budget", "2"]
-        assert cli.main([*words, "--cluster", name, "--jobs", "2"]) == 0
-        written.append((output / "predictions.csv").read_text())
-    assert written[0] == written[1]
 
 
 class Sends(ClusterWorkers):

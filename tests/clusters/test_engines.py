@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import signal
 import sys
 import threading
@@ -23,7 +22,7 @@ from pglearn.search import Stint
 from pglearn.search.pool import PART, PART_SECONDS
 from pglearn.search.workers import workers_for
 from tests.clusters.engines import DiesOnce
-from tests.clusters.processes import ray_cluster, ray_head, spark_cluster, wait_for
+from tests.clusters.processes import ray_cluster, spark_cluster, wait_for
 from tests.conftest import EXTRAS
 from tests.search.fakes import KillsItsWorker, LooksAround, Sleepy, candidates, ones, pool_of, ran
 from tests.search.test_pool import assert_identical, came_back, searched
@@ -106,14 +105,6 @@ def test_no_ray_is_started_by_us():
     assert not ray.is_initialized()
     with pytest.raises(InputError, match=r"connected to none: call ray\.init"):
         searched(CPUEngine(), workers_for("ray", 2))
-
-
-@only("ray")
-def test_a_ray_head_that_asks_for_a_token_is_connected_to_by_its_address(tmp_path, monkeypatch, serial):
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex())
-    with ray_head(tmp_path, 10001) as address:
-        assert_identical(searched(CPUEngine(), workers_for(address, 2)), serial)
 
 
 @only("spark")

@@ -112,20 +112,6 @@ def test_a_worker_that_dies_costs_nothing_but_time(serial, tmp_path):
     assert (tmp_path / "killed").exists()
 
 
-def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
-    engine = DiesOnce(folder=str(tmp_path), most=15, after="all others are back")
-    back = []
-    with pool_of(engine, workers_for("loky", 2)) as pool:
-        for group in pool.run(candidates(16), Stint(until=1)):
-            back.extend(group)
-            if len(back) == 15:
-                (tmp_path / engine.after).touch()
-    assert sorted(candidate.id for candidate in back) == list(range(16))
-    needed = sum(len(candidate.history) for candidate in back)
-    assert needed == 32
-    assert engine.evaluations() == needed + 1, "the one that killed its worker, and nothing else"
-
-
 def test_a_given_executor_that_breaks_or_is_shut_down_is_not_replaced():
     sentence = r"The given executor does not work .*start a new one and fit again"
     with process_pool(1) as executor, pytest.raises(WorkerError, match=sentence):
