@@ -62,11 +62,6 @@ class Candidate:
         return self.converged or self.failure is not None
 
     @property
-    def sound(self) -> bool:
-        """Looked at, and nothing has gone wrong since."""
-        return bool(np.isfinite(self.loss)) and self.failure is None
-
-    @property
     def here(self) -> Configuration:
         return Configuration(self.k, self.a, self.id, self.view, self.anchor)
 
@@ -104,7 +99,8 @@ def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
     seen: Counter[int] = Counter()
     places = []
     for candidate in ranked(candidates):
-        place = seen[candidate.view] if candidate.sound else math.inf
+        sound = math.isfinite(candidate.loss) and candidate.failure is None
+        place = seen[candidate.view] if sound else math.inf
         places.append((place, candidate))
         seen[candidate.view] += 1
     return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]

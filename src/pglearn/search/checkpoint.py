@@ -55,7 +55,6 @@ class Checkpoint:
         self._identity = identity
         self._written = time.monotonic()
         self._pending: State | None = None
-        self._failing = False
         self.found = self._read()
 
     def keep(self, state: State, emit: Stream, *, at_once: bool) -> None:
@@ -81,11 +80,9 @@ class Checkpoint:
             with whole_file(self._folder / NAME) as file:
                 np.savez(file, **content, checksum=np.array(digest(content)))  # type: ignore[arg-type]
         except OutputError as error:
-            if not self._failing:
-                warnings.warn(f"{error} The search goes on; the checkpoint before stays.", stacklevel=2)
-            self._failing = True
+            warnings.warn(f"{error} The search goes on; the checkpoint before stays.", stacklevel=2)
             return str(error)
-        self._pending, self._failing = None, False
+        self._pending = None
         return None
 
     def _read(self) -> State | None:
