@@ -1,8 +1,9 @@
-"""How much memory something takes, for code that runs in a process of its own.
+"""How much memory something takes: arrays of NumPy in this process, or all of it for code in one of its own.
 
 `ru_maxrss` begins with the peak of the process that started it, which is that of the tests, and would hide the growth.
 """
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,12 @@ def size_from_here():
 def peak():
     return resident("VmHWM")
 """
+
+
+def traced(function):
+    """What it gives, and the most bytes that it held at a time."""
+    tracemalloc.start()
+    try:
+        return function(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_classifiers_classes, estimator_
 
 import pglearn
 from pglearn import PGLearnClassifier, TableEncoder
-from pglearn.errors import InputError, ModelFileError
+from pglearn.errors import InputError
 
 QUICK = {"budget": 2, "n_candidates": 2, "random_state": 0}
 
@@ -59,25 +59,7 @@ def test_scikit_learn_finds_nothing_wrong(check):
         check(estimator)
 
 
-def test_scikit_learn_has_many_checks():
-    assert len(CHECKS) > 40
-
-
 # Habits
-
-
-def test_a_clone_has_the_parameters_and_is_not_fitted(fitted):
-    model, _, _ = fitted
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "classes_")
-
-
-def test_parameters_can_be_set_and_an_unknown_one_is_refused():
-    model = quick().set_params(alpha=0.5, budget=3)
-    assert (model.alpha, model.budget) == (0.5, 3)
-    with pytest.raises(ValueError, match="Invalid parameter 'bandwith'"):
-        model.set_params(bandwith=1)
 
 
 def test_it_works_at_the_end_of_a_pipeline_that_encodes_a_table():
@@ -89,66 +71,38 @@ def test_it_works_at_the_end_of_a_pipeline_that_encodes_a_table():
     assert model[-1].n_features_in_ == 7
 
 
-def test_grid_search_over_alpha():
+def test_grid_search_over_alpha_with_string_labels():
     X, _, classes = blobs()
-    search = GridSearchCV(quick(), {"alpha": [0.1, 0.9]}, cv=2).fit(X, classes)
+    search = GridSearchCV(quick(), {"alpha": [0.1, 0.9]}, cv=2).fit(X, np.array(["a", "b", "c"])[classes])
     assert search.best_params_["alpha"] in (0.1, 0.9)
     assert search.best_score_ > 0.9
 
 
-def test_cross_validation_with_string_labels():
-    X, _, classes = blobs()
-    assert cross_val_score(quick(), X, np.array(["a", "b", "c"])[classes], cv=2).mean() > 0.9
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_keep_their_feature_names(frame):
+def test_frames_keep_their_feature_names_and_string_classes_also_in_a_file(frame, tmp_path):
     X, y, _ = blobs()
-    table = frame({name: X[:, i] for i, name in enumerate(["a", "b", "c", "d"])})
+    table = frame({name: X[:, i] for i, name in enumerate(["größe", "b", "c", "d"])})
     if not hasattr(StandardScaler().fit(table), "feature_names_in_"):
         pytest.skip("this scikit-learn does not see the names of this polars")  # 1.6 with polars 2
-    model = quick().fit(table, y)
-    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    np.testing.assert_array_equal(model.predict_proba(table), quick().fit(X, y).predict_proba(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame({name: X[:, i] for i, name in enumerate(["a", "b", "c", "e"])}))
+    names = np.array(["=1+1", "[bold]b[/]", "Ä"], dtype=object)
+    model = quick().fit(table, np.where(y >= 0, names[y], None))
+    model.save(tmp_path / "m.npz")
+    for one in (model, PGLearnClassifier.load(tmp_path / "m.npz")):
+        assert one.classes_.tolist() == names.tolist()
+        assert one.feature_names_in_.tolist() == ["größe", "b", "c", "d"]
+        np.testing.assert_array_equal(one.predict_proba(table), quick().fit(X, y).predict_proba(X))
+        with pytest.raises(ValueError, match="feature names"):
+            one.predict(frame({name: X[:, i] for i, name in enumerate(["größe", "b", "c", "e"])}))
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [
-        lambda names: [None if name == "" else name for name in names],
-        lambda names: [float("nan") if name == "" else str(name) for name in names],
-        lambda names: np.array([None if name == "" else name for name in names], dtype=object),
-        lambda names: np.array([np.nan if name == "" else name for name in names], dtype=object),
-        lambda names: pd.Series([None if name == "" else name for name in names]),
-        lambda names: pd.Series([None if name == "" else name for name in names], dtype="category"),
-        lambda names: pl.Series([None if name == "" else name for name in names]),
-    ],
-    ids=["list None", "list NaN", "object None", "object NaN", "pandas", "categorical", "polars"],
-)
-def test_string_labels_with_gaps(missing):
+@pytest.mark.parametrize("library", [list, pd.Series, pl.Series], ids=["list", "pandas", "polars"])
+def test_labels_may_be_names_with_gaps(library):
     X, y, classes = blobs()
     names = np.array(["ant", "bee", "cat"])
-    model = quick().fit(X, missing(np.where(y >= 0, names[y], "")))
-    assert model.classes_.tolist() == ["ant", "bee", "cat"]
+    model = quick().fit(X, library([names[label] if label >= 0 else None for label in y]))
+    assert model.classes_.tolist() == names.tolist()
     assert (model.transduction_ == names[classes]).mean() > 0.95
     np.testing.assert_array_equal(model.label_distributions_, quick().fit(X, y).label_distributions_)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda y: np.where(y >= 0, y, np.nan),
-        lambda y: pd.Series(y).where(y >= 0).astype("Int64"),
-        lambda y: [None if label < 0 else int(label) for label in y],
-        lambda y: y.astype(np.int8),
-    ],
-    ids=["NaN", "Int64 with NA", "None", "int8"],
-)
-def test_unlabelled_may_be_written_in_several_ways(given):
-    X, y, _ = blobs()
-    np.testing.assert_array_equal(quick().fit(X, given(y)).transduction_, quick().fit(X, y).transduction_)
 
 
 def test_sparse_points_are_taken_and_scikit_learn_knows():
@@ -157,22 +111,15 @@ def test_sparse_points_are_taken_and_scikit_learn_knows():
     assert (model.predict(sparse.csc_array(X)) == classes).mean() > 0.95
     assert get_tags(model).input_tags.sparse
     assert {"check_estimator_sparse_matrix", "check_estimator_sparse_array"} <= {c.func.__name__ for c in CHECKS}
-
-
-def test_the_data_given_are_not_changed():
-    X, y, _ = blobs()
-    X_before, y_before = X.copy(), y.copy()
-    quick(scale=True).fit(X, y).predict(X)
-    np.testing.assert_array_equal(X, X_before)
-    np.testing.assert_array_equal(y, y_before)
+    assert len(CHECKS) > 40
 
 
 # What a fit leaves behind
 
 
 def test_every_row_gets_a_label_and_probabilities(fitted):
-    model, X, _ = fitted
-    assert model.transduction_.shape == (60,)
+    model, _, _ = fitted
+    assert (model.transduction_ == blobs()[2]).mean() > 0.95
     assert model.label_distributions_.shape == (60, 3)
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
     assert (model.label_distributions_ >= 0).all()
@@ -180,15 +127,9 @@ def test_every_row_gets_a_label_and_probabilities(fitted):
     np.testing.assert_array_equal(model.confidence_, model.label_distributions_.max(axis=1))
     assert model.unreached_.shape == (60,)
     assert not model.unreached_.any()
-    assert (model.n_features_in_, X.shape[1]) == (4, 4)
 
 
-def test_easy_classes_are_found(fitted):
-    model, _, _ = fitted
-    assert (model.transduction_ == blobs()[2]).mean() > 0.95
-
-
-def test_the_graph_is_symmetric_and_has_no_loops(fitted):
+def test_the_graph_is_symmetric_and_has_no_loops_and_k_is_in_its_range(fitted):
     graph = fitted[0].graph_
     assert sparse.issparse(graph)
     assert graph.format == "csr"
@@ -196,55 +137,28 @@ def test_the_graph_is_symmetric_and_has_no_loops(fitted):
     assert (graph != graph.T).nnz == 0
     assert not graph.diagonal().any()
     assert ((graph.data >= 0) & (graph.data <= 1)).all()
-
-
-def test_the_learned_k_is_in_its_range():
-    X, y, _ = blobs()
-    for seed in range(5):
-        model = quick(k_range=(3, 4), random_state=seed).fit(X, y)
-        assert model.n_neighbors_ in (3, 4)
-        assert set(model.search_results_["k"]) <= {3, 4}
+    model = quick(k_range=(3, 4), n_candidates=8).fit(*blobs()[:2])
     assert isinstance(model.n_neighbors_, int)
+    assert set(model.search_results_["k"]) == {3, 4}
 
 
-def test_search_results_have_a_row_per_configuration(fitted):
+def test_search_results_have_a_row_per_configuration_and_history_one_per_evaluation(fitted):
     model, _, _ = fitted
-    results = model.search_results_
-    assert list(results) == [
-        "candidate",
-        "k",
-        "view",
-        "born",
-        "died",
-        "steps",
-        "loss",
-        "accuracy",
-        "converged",
-        "failure",
-        "recall",
-        "selected",
-    ]
-    table = pd.DataFrame(results)
-    assert len(table) == 4 + 2 * 2
-    assert table["candidate"].tolist() == list(range(8))
+    names = "candidate k view born died steps loss accuracy converged failure recall selected"
+    assert list(model.search_results_) == names.split()
+    table = pd.DataFrame(model.search_results_)
+    assert table["candidate"].tolist() == list(range(4 + 2 * 2))
     assert (table["born"] < table["died"]).all()
     assert (table["died"] == 4).sum() == 4
     assert table["selected"].dtype == bool
-    assert table["selected"].sum() == 2
+    assert table["died"][table["selected"]].tolist() == [4, 4]
     assert table["accuracy"].between(0, 1).all()
-    chosen = table[table["selected"]]
-    assert (chosen["died"] == 4).all()
-
-
-def test_history_has_a_row_per_evaluation(fitted):
-    model, _, _ = fitted
     history = pd.DataFrame(model.history_)
     assert list(history) == ["candidate", "step", "loss", "accuracy"]
-    results = pd.DataFrame(model.search_results_).set_index("candidate")
     per_candidate = history.groupby("candidate")
-    assert (per_candidate["loss"].min() == results["loss"]).all()
-    assert (per_candidate["step"].max() == results["steps"]).all()
-    assert (per_candidate.size() == results["steps"] + 1).all()
+    assert (per_candidate["loss"].min() == table["loss"]).all()
+    assert (per_candidate["step"].max() == table["steps"]).all()
+    assert (per_candidate.size() == table["steps"] + 1).all()
 
 
 @pytest.mark.parametrize("views", ["auto", ["given"], ["components"]])
@@ -259,43 +173,24 @@ def test_feature_weights_are_in_the_units_of_the_features(views):
 
 
 def test_scaling_is_automatic_when_units_differ():
-    X, y, _ = blobs()
+    X, y, classes = blobs()
     assert not quick().fit(X, y).scaled_
+    assert quick(scale=np.True_).fit(X, y).scaled_
+    assert not quick(scale=False).fit(X * [1, 1, 1, 1000], y).scaled_
     model = quick().fit(X * [1, 1, 1, 1000], y)
     assert model.scaled_
-    assert not quick(scale=False).fit(X * [1, 1, 1, 1000], y).scaled_
-    assert (model.transduction_ == blobs()[2]).mean() > 0.95
-
-
-@pytest.mark.parametrize("true", [True, np.True_])
-def test_scaling_can_be_asked_for(true):
-    X, y, _ = blobs()
-    assert quick(scale=true).fit(X, y).scaled_
-
-
-def test_points_of_any_size_are_labelled_alike():
-    X, y, _ = blobs(spread=4.0, labelled=20)
-    plain = quick(scale=False).fit(X, y)
-    assert (plain.search_results_["steps"] > 0).any()
-    for size in (2.0**-300, 2.0**-100, 2.0**100, 2.0**300):
-        model = quick(scale=False).fit(X * size, y)
-        np.testing.assert_array_equal(model.transduction_, plain.transduction_, err_msg=str(size))
+    assert (model.transduction_ == classes).mean() > 0.95
 
 
 def test_the_best_answers_alone_or_with_its_runners_up():
     X, y, _ = blobs(spread=4.0, labelled=20)
-    best, ensemble = (
-        PGLearnClassifier(budget=2, n_candidates=6, selection=selection, random_state=0).fit(X, y)
-        for selection in ("best", "ensemble")
-    )
-    results = best.search_results_
-    assert results["selected"].sum() == 1
+    best, ensemble = (quick(n_candidates=6, selection=selection).fit(X, y) for selection in ("best", "ensemble"))
+    results, together = best.search_results_, ensemble.search_results_["selected"]
     (chosen,) = np.flatnonzero(results["selected"])
     assert results["loss"][chosen] == results["loss"][results["died"] == 2].min()
     assert best.n_neighbors_ == results["k"][chosen]
-    assert ensemble.search_results_["selected"].sum() == 3
-    assert (results["died"][ensemble.search_results_["selected"]] == 2).all()
-    assert len(set(ensemble.search_results_["view"][ensemble.search_results_["selected"]])) == 3
+    assert results["died"][together].tolist() == [2, 2, 2]
+    assert len(set(results["view"][together])) == 3
     assert not np.allclose(best.label_distributions_, ensemble.label_distributions_)
     assert (ensemble.graph_ > 0).nnz >= (best.graph_ > 0).nnz
 
@@ -357,40 +252,25 @@ def test_search_results_name_the_view_of_every_candidate(in_all_views):
 
 
 @pytest.mark.parametrize("view", ["given", "components", "unit"])
-def test_one_view_may_be_asked_for(view):
+def test_one_view_may_be_asked_for_and_events_count_the_features_of_the_table(view):
     X, y, classes = blobs()
-    model = quick(views=[view]).fit(X, y)
+    events = []
+    model = quick(views=[view]).fit(np.hstack([X, X]), y, listeners=(events.append,))
     assert model.views_ == [view]
     assert set(model.search_results_["view"]) == {view}
     assert (model.transduction_ == classes).mean() > 0.9
+    assert events[0]["features"] == 8
 
 
 def test_features_have_weights_where_components_were_weighted():
-    rng = np.random.default_rng(0)
     X, y, _ = correlated(n=40, noise=40, labelled=20)
-    model = quick(views=["components"], selection="best").fit(X, y)
-    assert model.feature_weights_.shape == (48,)
-    assert np.isfinite(model.feature_weights_).all()
-    assert (model.feature_weights_ >= 0).all()
-    assert (model.feature_weights_ > 0).any()
-    X[:, 3] = rng.normal()
-    assert quick(views=["components"], selection="best").fit(X, y).feature_weights_[3] < 1e-12
-
-
-def test_loud_columns_of_noise_are_survived():
-    auto, given = [], []
-    for seed in range(3):
-        X, y, classes = correlated(n=150, labelled=10, noise=100, seed=seed)
-        for accuracies, views in ((auto, "auto"), (given, ["given"])):
-            model = PGLearnClassifier(budget=4, views=views, random_state=0).fit(X, y)
-            accuracies.append((model.transduction_ == classes)[10:].mean())
-    assert min(auto) > 0.95
-    assert np.mean(auto) > np.mean(given) + 0.2
-
-
-def test_the_answer_in_several_views_does_not_depend_on_the_number_of_workers(in_all_views):
-    model, X, y = in_all_views
-    assert_same_model(clone(model).set_params(n_jobs=2).fit(X, y), model)
+    X[:, 3] = 0.7
+    weights = quick(views=["components"], selection="best").fit(X, y).feature_weights_
+    assert weights.shape == (48,)
+    assert np.isfinite(weights).all()
+    assert (np.delete(weights, 3) > 0).any()
+    assert (weights >= 0).all()
+    assert weights[3] < 1e-12
 
 
 def test_a_saved_model_with_members_of_different_coordinates_predicts_identically(tmp_path, monkeypatch):
@@ -398,22 +278,16 @@ def test_a_saved_model_with_members_of_different_coordinates_predicts_identicall
     X, y, _ = correlated(noise=4)
     model = PGLearnClassifier(budget=2, scale=True, random_state=0).fit(X, y)
     assert {len(member.a) for member in model._ensemble.members} == {2, 5, 12}
-    model.save(tmp_path / "m.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
-    X_new = X + 0.1
-    np.testing.assert_array_equal(loaded.predict_proba(X_new), model.predict_proba(X_new))
+    model.save(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    loaded = PGLearnClassifier.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1))
     for name in ("label_distributions_", "confidence_", "class_factors_", "feature_weights_", "unreached_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     assert loaded.views_ == model.views_
     assert loaded.n_neighbors_ == model.n_neighbors_
-
-
-@pytest.mark.parametrize("lacking", ["view_axes", "view_columns", "member_view", "factors", "labelled"])
-def test_a_model_that_lacks_a_part_says_which(lacking, in_all_views):
-    arrays = in_all_views[0].to_arrays()
-    del arrays[lacking]
-    with pytest.raises(ModelFileError, match=f"The model lacks {lacking}: copy it again or fit again"):
-        PGLearnClassifier.from_arrays(arrays)
+    with np.load(tmp_path / "model", allow_pickle=False) as file:
+        assert {file[name].dtype.kind for name in file.files} <= set("biufU")
 
 
 # The same every time
@@ -427,25 +301,13 @@ def assert_same_model(one, other):
         pd.testing.assert_frame_equal(pd.DataFrame(getattr(one, table)), pd.DataFrame(getattr(other, table)))
 
 
-@pytest.mark.parametrize(
-    "where", [{"n_jobs": 2}, {"n_jobs": 3}, {"executor": "threads", "n_jobs": 2}, {"executor": "serial", "n_jobs": 2}]
-)
-def test_the_answer_does_not_depend_on_the_number_of_workers(fitted, where):
+@pytest.mark.parametrize("where", [{}, {"n_jobs": 2}, {"executor": "threads", "n_jobs": 2}, {"executor": "serial"}])
+def test_the_answer_depends_neither_on_the_workers_nor_on_an_earlier_fit(fitted, where):
     model, X, y = fitted
-    assert_same_model(clone(model).set_params(**where).fit(X, y), model)
-
-
-def test_the_same_seed_gives_the_same_model_and_another_seed_another(fitted):
-    model, X, y = fitted
-    assert_same_model(clone(model).fit(X, y), model)
-    other = clone(model).set_params(random_state=1).fit(X, y)
+    again = clone(model).fit(X[:, :2] + 5, (y > 0).astype(int)).set_params(**where)
+    assert_same_model(again.fit(X, y), model)
+    other = again.set_params(random_state=1).fit(X, y)
     assert not np.array_equal(other.feature_weights_, model.feature_weights_)
-
-
-def test_fitting_again_forgets_the_first_fit(fitted):
-    model, X, y = fitted
-    again = clone(model).fit(X[:, :2] + 5, (y > 0).astype(int)).fit(X, y)
-    assert_same_model(again, model)
 
 
 def test_a_fit_that_fails_leaves_the_fitted_model_as_it_was(fitted):
@@ -460,112 +322,39 @@ def test_a_fit_that_fails_leaves_the_fitted_model_as_it_was(fitted):
 # Rows that no label reaches
 
 
-@pytest.fixture(scope="module")
-def with_an_island():
+@pytest.mark.parametrize(("class_prior", "shares"), [("auto", [0.75, 0.25]), ({0: 0.05, 1: 0.95}, [0.05, 0.95])])
+def test_rows_that_no_label_reaches_get_the_class_shares_and_are_reported(class_prior, shares):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(10, 2)) + 1000])
     y = np.full(40, -1)
     y[:8] = [0, 0, 0, 0, 0, 0, 1, 1]
-    return quick(k_range=(3, 3), scale=False).fit(X, y), X
-
-
-def test_rows_that_no_label_reaches_get_the_class_shares_and_are_reported(with_an_island):
-    model, _ = with_an_island
+    model = quick(class_prior=class_prior, k_range=(3, 3), scale=False).fit(X, y)
     np.testing.assert_array_equal(model.unreached_, np.arange(40) >= 30)
-    np.testing.assert_allclose(model.label_distributions_[30:], [[0.75, 0.25]] * 10)
-    assert (model.transduction_[30:] == 0).all()
-
-
-def test_new_rows_near_unreached_ones_get_the_class_shares(with_an_island):
-    model, X = with_an_island
-    np.testing.assert_allclose(model.predict_proba(X[30:] + 0.01), [[0.75, 0.25]] * 10)
+    np.testing.assert_allclose(model.label_distributions_[30:], [shares] * 10)
+    np.testing.assert_allclose(model.predict_proba(X[30:] + 0.01), [shares] * 10)
 
 
 # Rows never seen
 
 
 def test_new_rows_are_labelled(fitted):
-    model, _, _ = fitted
+    model, X, _ = fitted
     X_new, _, classes = blobs(90)
     # make_blobs with another n draws other points around the same centres
     probabilities = model.predict_proba(X_new)
-    assert probabilities.shape == (90, 3)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_array_equal(model.predict(X_new), model.classes_[probabilities.argmax(axis=1)])
     assert (model.predict(X_new) == classes).mean() > 0.95
-
-
-def test_rows_near_those_of_the_table_get_their_labels(fitted):
-    model, X, _ = fitted
     np.testing.assert_array_equal(model.predict(X + 1e-6), model.transduction_)
-
-
-def test_far_away_rows_get_finite_probabilities(fitted):
-    probabilities = fitted[0].predict_proba(np.full((2, 4), 1e8))
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-
-
-def test_the_prediction_of_a_row_does_not_depend_on_the_others(fitted):
-    model, X, _ = fitted
-    together = model.predict_proba(X[:7])
-    alone = np.vstack([model.predict_proba(X[i : i + 1]) for i in range(7)])
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
-
-
-# Saving
-
-
-@pytest.mark.parametrize("selection", ["best", "ensemble"])
-def test_a_saved_model_predicts_identically(tmp_path, selection):
-    X, y, _ = blobs()
-    model = quick(selection=selection, scale=True).fit(X, y)
-    model.save(tmp_path / "m.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
-    np.testing.assert_array_equal(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1))
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-
-
-def test_a_saved_model_keeps_string_classes_and_feature_names(tmp_path):
-    X, y, _ = blobs()
-    table = pd.DataFrame(X, columns=["größe", "b", "c", "d"])
-    names = np.where(y >= 0, np.array(["Ä", "[bold]b[/]", "=1+1"], dtype=object)[y], None)
-    model = quick().fit(table, names)
-    model.save(str(tmp_path / "m.npz"))
-    loaded = PGLearnClassifier.load(str(tmp_path / "m.npz"))
-    assert loaded.classes_.tolist() == model.classes_.tolist() == ["=1+1", "[bold]b[/]", "Ä"]
-    assert loaded.feature_names_in_.tolist() == ["größe", "b", "c", "d"]
-    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-    with pytest.raises(ValueError, match="feature names"):
-        loaded.predict(table.rename(columns={"b": "x"}))
-
-
-def test_a_saved_model_holds_no_python_objects(tmp_path, fitted):
-    fitted[0].save(tmp_path / "m.npz")
-    with np.load(tmp_path / "m.npz", allow_pickle=False) as file:
-        assert {file[name].dtype.kind for name in file.files} <= set("biufU")
-
-
-def test_a_model_is_saved_under_the_name_that_was_asked_for(tmp_path, fitted):
-    fitted[0].save(tmp_path / "model")
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    PGLearnClassifier.load(tmp_path / "model")
+    for rows in (X_new, np.full((2, 4), 1e8)):
+        np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
 
 
 # The package
 
 
 def test_public_names_are_pinned():
-    assert sorted(pglearn.__all__) == [
-        "AEWClassifier",
-        "GridClassifier",
-        "IDMLClassifier",
-        "MinEntClassifier",
-        "PGLearnClassifier",
-        "RandClassifier",
-        "TableEncoder",
-        "__version__",
-        "loss_and_gradient",
-    ]
+    estimators = "AEWClassifier GridClassifier IDMLClassifier MinEntClassifier PGLearnClassifier RandClassifier"
+    assert sorted(pglearn.__all__) == [*estimators.split(), "TableEncoder", "__version__", "loss_and_gradient"]
     for name in pglearn.__all__:
         assert getattr(pglearn, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Classifier'"):
@@ -579,12 +368,12 @@ def test_importing_the_package_imports_nothing_heavy():
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("scale", ["auto", True])
 @pytest.mark.parametrize(
-    ("exponent", "dtype"),
+    ("scale", "exponent", "dtype"),
     [
-        *((exponent, np.float64) for exponent in (-1000, -520, 500, 1000)),
-        *((exponent, np.float32) for exponent in (-120, -90, 85, 120)),
+        *((scale, exponent, np.float64) for scale in ("auto", True) for exponent in (-1000, 500, 1000)),
+        *((scale, exponent, np.float32) for scale in ("auto", True) for exponent in (-120, 85, 120)),
+        *((False, exponent, np.float64) for exponent in (-300, 300)),
     ],
 )
 def test_the_unit_of_the_features_does_not_matter(scale, exponent, dtype):
@@ -597,63 +386,20 @@ def test_the_unit_of_the_features_does_not_matter(scale, exponent, dtype):
     np.testing.assert_allclose(scaled.predict_proba(other), plain.predict_proba(X), rtol=tolerance)
 
 
-def test_a_loaded_model_has_the_parameters_and_labels_of_the_saved_one(tmp_path):
-    X, y, _ = blobs()
-    model = quick(loss="ranking", alpha=0.95, views=["given", "linear"]).fit(X, y)
-    model.save(tmp_path / "model.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "model.npz")
-    assert loaded.get_params() == {**model.get_params(), "views": ("given", "linear")}
-    np.testing.assert_array_equal(loaded.transduction_, model.transduction_)
-    np.testing.assert_array_equal(loaded.feature_weights_, model.feature_weights_)
-
-
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
-def test_text_among_the_features_names_the_column_and_the_encoder(library):
+def test_text_among_the_features_and_single_rows_are_refused_with_a_sentence(library):
     X, y, _ = blobs()
     frame = library.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0, "colour": ["red"] * len(X)})
     with pytest.raises(InputError, match=r"^column colour holds text .*TableEncoder"):
         quick().fit(frame, y)
-
-
-def test_a_single_row_is_refused_with_a_sentence():
     with pytest.raises(InputError, match="single row"):
         quick().fit([[1.0, 2.0]], [0])
 
 
-def test_gaps_that_numpy_turned_into_text_are_refused():
-    X, _, _ = blobs()
-    y = np.array(["a", "b", np.nan] * (len(X) // 3) + ["a"] * (len(X) % 3))
-    with pytest.raises(InputError, match="use None for them"):
-        quick().fit(X, y)
-
-
-def test_rows_that_no_label_reaches_have_the_shares_that_were_given():
-    X = np.concatenate([np.linspace(0, 1, 20), 1e6 + np.linspace(0, 1, 20)])[:, None]
-    y = np.full(40, -1)
-    y[[0, 1, 2, 17, 18, 19]] = [0, 0, 0, 1, 1, 1]
-    model = quick(class_prior={0: 0.05, 1: 0.95}, k_range=(2, 3), scale=False).fit(X, y)
-    assert model.unreached_[20:].all()
-    np.testing.assert_allclose(model.label_distributions_[20:], [[0.05, 0.95]] * 20)
-
-
-def test_events_count_the_features_of_the_table_whatever_the_views():
+def test_parameters_of_numpy_survive_a_file(tmp_path):
     X, y, _ = blobs()
-    events = []
-    quick(views=["components"]).fit(np.hstack([X, X]), y, listeners=(events.append,))
-    assert events[0]["features"] == 8
-
-
-def test_parameters_that_are_numpy_scalars_survive_a_file(tmp_path):
-    X, y, _ = blobs()
-    quick(alpha=np.float64(0.5), budget=np.int64(1), class_prior=np.array([1, 1, 2])).fit(X, y).save(tmp_path / "m.npz")
+    given = {"alpha": np.float64(0.5), "budget": np.int64(1), "k_range": np.array([3, 9]), "views": ["given", "linear"]}
+    quick(**given, class_prior=np.array([1, 1, 2])).fit(X, y).save(tmp_path / "m.npz")
     loaded = PGLearnClassifier.load(tmp_path / "m.npz")
-    assert (loaded.alpha, loaded.budget) == (0.5, 1)
-    assert loaded.class_prior == (0.25, 0.25, 0.5)
-
-
-def test_parameters_that_are_arrays_survive_a_file(tmp_path):
-    X, y, _ = blobs()
-    model = quick(k_range=np.array([3, 9]), bandwidth_range=np.array([0.5, 2.0])).fit(X, y)
-    model.save(tmp_path / "m.npz")
-    loaded = PGLearnClassifier.load(tmp_path / "m.npz")
-    assert (loaded.k_range, loaded.bandwidth_range) == ((3, 9), (0.5, 2.0))
+    assert (loaded.alpha, loaded.budget, loaded.k_range) == (0.5, 1, (3, 9))
+    assert (loaded.views, loaded.class_prior) == (("given", "linear"), (0.25, 0.25, 0.5))

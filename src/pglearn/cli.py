@@ -13,15 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pglearn.errors import InputError, PGLearnError
-from pglearn.terminal import printable
+from pglearn.errors import InputError, PGLearnError, printable
 
 if TYPE_CHECKING:  # `pglearn --help` should not wait for what it does not need
-    import pandas as pd
-
     from pglearn.command_file import Command
-    from pglearn.estimators.table_model import TableModel
-    from pglearn.problem import Array
     from pglearn.search import Event
 
 
@@ -37,19 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pglearn: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"pglearn: stopped by Ctrl-C before there was an answer.{_how_to_go_on(options)}", file=sys.stderr)
+        from pglearn.command_file import FOLDER, NAME
+
+        output = getattr(options, "output", None)
+        begun = output is not None and (output / FOLDER / NAME).is_file()
+        how_to_go_on = f" pglearn resume {output} goes on with the search." if begun else ""
+        print(f"pglearn: stopped by Ctrl-C before there was an answer.{how_to_go_on}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (head, say) has gone
         return 141
-
-
-def _how_to_go_on(options: argparse.Namespace) -> str:
-    from pglearn.command_file import FOLDER, NAME
-
-    output = getattr(options, "output", None)
-    begun = output is not None and (output / FOLDER / NAME).is_file()
-    return f" pglearn resume {output} goes on with the search." if begun else ""
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
@@ -74,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
     demo = commands.add_parser("demo", help="label scikit-learn's digits from 10 %% of the labels")
     demo.add_argument("-o", "--output", type=Path, default=Path("pglearn-demo"), help="folder for the results")
-    demo.set_defaults(command=_demo)
+    demo.set_defaults(command=_fit, table=None, target=None)
 
     for command in (fit, demo):
         _add_search_options(command)
@@ -108,60 +100,38 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
-    group.add_argument(
-        "--views",
-        nargs="+",
-        metavar="NAME",
-        help="auto (default), or some of given, components, shared, 'shared components', linear and unit",
-    )
-    group.add_argument(
-        "--class-prior",
-        metavar="SHARES",
-        help="class shares of the table: auto (default), labels (those of the labels), none, or yes=0.1,no=0.9",
-    )
+    views = "auto (default), or some of given, components, shared, 'shared components', linear and unit"
+    group.add_argument("--views", nargs="+", metavar="NAME", help=views)
+    shares = "class shares of the table: auto (default), labels (those of the labels), none, or yes=0.1,no=0.9"
+    group.add_argument("--class-prior", metavar="SHARES", help=shares)
     group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
     group.add_argument("--neighbors", metavar="NAME", help="auto (default), exact or approximate")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
-    group.add_argument(
-        "--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default: all cores)"
-    )
+    group.add_argument("--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default all)")
     _add_cluster_option(group)
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _add_cluster_option(command: argparse._ActionsContainer) -> None:
-    command.add_argument(
-        "--cluster",
-        dest="executor",
-        metavar="WHERE",
-        help="dask://host:8786, ray://host:10001 or spark://host:7077; here: loky (default), threads, dask, spark",
-    )
+    where = "dask://host:8786, ray://host:10001 or spark://host:7077; here: loky (default), threads, dask, spark"
+    command.add_argument("--cluster", dest="executor", metavar="WHERE", help=where)
 
 
 def _add_reproduce_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("experiment", choices=("table2", "table3", "table4", "figures"), help="of the paper")
     command.add_argument("--data", type=Path, metavar="FOLDER", help="the data sets (default: PGLEARN_DATA)")
     command.add_argument(
-        "-o", "--output", type=Path, default=Path("pglearn-reproduction"), help="folder for rows, tables and figures"
+        "-o", "--output", type=Path, default=Path("pglearn-reproduction"), help="folder for the results"
     )
     command.add_argument("--quick", action="store_true", help="two splits (figures: one), short budgets: minutes")
     command.add_argument("--no-run", action="store_true", help="show what the rows have, without another fit")
     group = command.add_argument_group("what is compared")
     group.add_argument("--methods", nargs="+", metavar="NAME", help="PG-learn, MinEnt, … (default: all)")
-    group.add_argument(
-        "--method-file",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="methods of your own, Python files",
-    )
+    group.add_argument("--method-file", nargs="+", type=Path, default=[], metavar="FILE", help="your own, in Python")
     group.add_argument("--sets", nargs="+", metavar="NAME", help="coil, usps, mnist, umist, yale (default: all)")
     group.add_argument("--splits", type=int, metavar="N", help="the first N published splits (default 10)")
-    shares = (
-        "shares of labels: table3 and figure 4 any (default: all), table4, other figures one (default 20, figure 3: 10)"
-    )
+    shares = "of labels: table3 and figure 4 any (default: all), table4, other figures one (default 20, figure 3: 10)"
     group.add_argument("--percents", nargs="+", type=int, metavar="P", help=shares)
     group.add_argument("--noise", metavar="KIND", help="table4: uniform (default, as the authors ran it) or normal")
     group.add_argument("--only", nargs="+", metavar="FIGURE", help="figures: 1, 3, 4, 5a, 5b, 6 (default: all)")
@@ -185,32 +155,11 @@ def _class_shares(text: str) -> str | dict[str, float] | None:
         raise InputError(f"--class-prior {text} is no list of shares: write it like yes=0.1,no=0.9.") from error
 
 
-SEARCH_OPTIONS = (
-    "budget",
-    "n_candidates",
-    "downsampling_rate",
-    "validation",
-    "loss",
-    "selection",
-    "views",
-    "class_prior",
-    "engine",
-    "neighbors",
-    "max_time",
-    "n_jobs",
-    "executor",
-    "random_state",
-)
-
-
 def _fit(options: argparse.Namespace) -> int:
-    _run(_command(options, options.table, options.target), options)
-    return 0
+    from pglearn.command_file import Command
 
-
-def _demo(options: argparse.Namespace) -> int:
-    _run(_command(options, None, None), options)
-    return 0
+    table = None if options.table is None else str(options.table.resolve())
+    return _run(Command(table, options.target, _given(options)), options)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -220,77 +169,32 @@ def _resume(options: argparse.Namespace) -> int:
     if command.table is None and options.table is not None:
         raise InputError(f"{options.output} is of pglearn demo, which brings its own table: leave out --table.")
     table = command.table if options.table is None else str(options.table)
-    _run(replace(command, table=table, options=command.options | _given(options)), options)
-    return 0
-
-
-def _command(options: argparse.Namespace, table: Path | None, target: str | None) -> Command:
-    from pglearn.command_file import Command
-
-    return Command(None if table is None else str(table.resolve()), target, _given(options))
+    return _run(replace(command, table=table, options=command.options | _given(options)), options)
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the search that were given."""
-    return {name: value for name in SEARCH_OPTIONS if (value := getattr(options, name, None)) is not None}
+    """The options of the search that were given: they are called like the parameters of the classifier."""
+    from pglearn import PGLearnClassifier
+
+    parameters = PGLearnClassifier().get_params()
+    return {name: value for name, value in vars(options).items() if value is not None and name in parameters}
 
 
-def _run(command: Command, options: argparse.Namespace) -> None:
-    """The search of a command, begun or gone on with."""
-    from pglearn import demo
-    from pglearn.files import refuse_replacing
-    from pglearn.summary import FILES
+def _run(command: Command, options: argparse.Namespace) -> int:
+    """The search of a command, begun or gone on with: fit, write the four files and print the summary."""
+    from pglearn import PGLearnClassifier, command_file, demo
+    from pglearn.estimators.table_model import TableModel
+    from pglearn.files import refuse_replacing, writable_folder
+    from pglearn.outputs import FILES, labelled_rows, print_summary, write_table
+    from pglearn.search import EventLog
     from pglearn.tables.read import read_table, split_target
 
     if command.table is None or command.target is None:
-        digits = demo.Digits.load()
-        model = _fit_and_report(digits.features, digits.labels, "digit", command, options)
-        demo.show(digits, model)
+        target, (features, labels, digits) = "digit", demo.digits()
     else:
+        target, digits = command.target, None
         refuse_replacing(Path(command.table), *(options.output / name for name in FILES))
-        features, labels = split_target(read_table(Path(command.table), command.target), command.target)
-        _fit_and_report(features, labels, command.target, command, options)
-
-
-def _predict(options: argparse.Namespace) -> int:
-    from pglearn.estimators.table_model import TableModel
-    from pglearn.files import refuse_replacing, writable_folder
-    from pglearn.outputs import predicted_rows, write_table
-    from pglearn.tables.read import read_table
-
-    if options.output is not None:
-        refuse_replacing(options.table, options.output)
-    path = options.model / "model.npz" if options.model.is_dir() else options.model
-    model = TableModel.load(path)
-    table = read_table(options.table, model.target, as_text=model.encoder.category_columns_)
-    if options.output is not None:
-        writable_folder(options.output.parent, options.output.name)
-    rows = predicted_rows(model.classifier.classes_, model.predict_proba(table))
-    if options.output is None:
-        rows.to_csv(sys.stdout, index=False)
-    else:
-        write_table(rows, options.output)
-        print(f"Labels of {len(rows)} rows: {options.output}")
-    return 0
-
-
-def _reproduce(options: argparse.Namespace) -> int:
-    from pglearn.reproduction.command import reproduce
-
-    return reproduce(options)
-
-
-def _fit_and_report(
-    features: pd.DataFrame, labels: Array, target: str, command: Command, options: argparse.Namespace
-) -> TableModel:
-    """Fit, write the four files and print the summary."""
-    from pglearn import PGLearnClassifier, command_file
-    from pglearn.estimators.table_model import TableModel
-    from pglearn.files import writable_folder
-    from pglearn.outputs import labelled_rows, write_table
-    from pglearn.search import EventLog
-    from pglearn.summary import FILES, print_summary
-
+        features, labels = split_target(read_table(Path(command.table), target), target)
     given = dict(command.options)
     if given.get("views") == ["auto"]:
         del given["views"]
@@ -299,8 +203,7 @@ def _fit_and_report(
     if given.get("engine") != "torch":
         given.setdefault("n_jobs", -1)
     folder = writable_folder(options.output, *FILES)
-    kept_in = folder / command_file.FOLDER
-    classifier = PGLearnClassifier(verbose=not options.quiet, checkpoint=kept_in, **given)
+    classifier = PGLearnClassifier(verbose=not options.quiet, checkpoint=folder / command_file.FOLDER, **given)
 
     def on_first(event: Event) -> None:
         if event["event"] == "search_started":  # not before: the folder may hold another search
@@ -320,4 +223,35 @@ def _fit_and_report(
     if classifier.stop_reason_ == "finished":
         command_file.remove(folder)
     print_summary(model, rows, weights, folder)
-    return model
+    if digits is not None:
+        demo.show(features, labels, digits, classifier.transduction_)
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from pglearn.estimators.table_model import TableModel
+    from pglearn.files import refuse_replacing, writable_folder
+    from pglearn.outputs import rows_of_labels, write_table
+    from pglearn.tables.read import read_table
+
+    if options.output is not None:
+        refuse_replacing(options.table, options.output)
+    path = options.model / "model.npz" if options.model.is_dir() else options.model
+    model = TableModel.load(path)
+    table = read_table(options.table, model.target, as_text=model.encoder.category_columns_)
+    if options.output is not None:
+        writable_folder(options.output.parent, options.output.name)
+    probabilities = model.predict_proba(table)
+    rows = rows_of_labels(model.classifier.classes_, probabilities.argmax(axis=1), probabilities)
+    if options.output is None:
+        rows.to_csv(sys.stdout, index=False)
+    else:
+        write_table(rows, options.output)
+        print(f"Labels of {len(rows)} rows: {options.output}")
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from pglearn.reproduction.command import reproduce
+
+    return reproduce(options)

@@ -1,14 +1,4 @@
-"""Everything pglearn raises on purpose.
-
-PGLearnError
-├── CheckpointError     a checkpoint that is another search's, in use, or cannot be read (also a ValueError)
-├── InputError          a table, labels or parameters that cannot be used (also a ValueError)
-├── ModelFileError      a model file that is foreign, cut short or from another version (also a ValueError)
-├── OutputError         a place that cannot be written (also an OSError)
-└── WorkerError         workers that keep dying, candidates that all fail (also a RuntimeError)
-
-Each message is a sentence that says what happened and what to do next.
-"""
+"""Everything pglearn raises on purpose. Each message is a sentence that says what happened and what to do next."""
 
 from __future__ import annotations
 
@@ -26,7 +16,7 @@ class InputError(PGLearnError, ValueError):
 
 
 class ModelFileError(PGLearnError, ValueError):
-    """A saved model cannot be read."""
+    """A saved model is foreign, cut short or of another version."""
 
 
 class OutputError(PGLearnError, OSError):
@@ -35,3 +25,12 @@ class OutputError(PGLearnError, OSError):
 
 class WorkerError(PGLearnError, RuntimeError):
     """Worker processes keep dying, or no candidate can be evaluated."""
+
+
+def printable(text: str) -> str:
+    r"""The text with an escape in place of every character that a terminal would not show but act upon; lines stay.
+
+    >>> print(printable("größe\x1b[2J"))
+    größe\x1b[2J
+    """
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -50,14 +50,9 @@ def loss_and_gradient(
     validation : {"loo", "kfold", "holdout"}
         Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
     propagation : {"lgc"}
-        How labels spread: learning with local and global consistency.
-    alpha : float in (0, 1)
-        μ of the propagation.
-    engine : {"cpu", "torch", "auto"}
-        What computes it: "torch" on CUDA where there is a device, "auto" where that is worth its start.
-    neighbors : {"auto", "exact", "approximate"}
-        How neighbours are found; `auto` is exact up to 20,000 rows, and with the torch engine; approximate beyond,
-        which is logged (logger "pglearn", INFO).
+        How labels spread: learning with local and global consistency, with μ = `alpha` in (0, 1).
+    engine, neighbors : str
+        As in `PGLearnClassifier`.
     dtype : {"float64", "float32"}
         Precision of X, in which neighbours are found; with the torch engine also that of products and solves, which on
         the CPU are float64.

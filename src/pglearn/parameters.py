@@ -31,11 +31,6 @@ def check_positive_or_none(name: str, value: Any) -> None:
         raise InputError(f"{name}={value!r} must be above 0, or None.")
 
 
-def check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name}={value!r} must be True or False.")
-
-
 def check_folder(name: str, value: Any) -> None:
     if not isinstance(value, (str, PathLike)):
         raise InputError(f"{name}={value!r} must be the path of a folder, or None.")

@@ -62,7 +62,16 @@ class Problem:
             )
         labelled = np.flatnonzero(codes != UNLABELLED)
         codes = codes[labelled]
-        _check_enough_labels(codes, classes)
+        if len(classes) == 0:
+            raise InputError(
+                "No row is labelled: give at least two rows of each class a label and leave the others unlabelled "
+                "(blank in a table, -1 or None in Python)."
+            )
+        if len(classes) == 1:
+            raise InputError(
+                f"Only one class is labelled ({classes[0]}): there is nothing to tell apart. Label rows of at least "
+                "two classes, and if -1 is one of yours, give it another name, for -1 means unlabelled."
+            )
         fold, scored = choice(validation, VALIDATIONS, "validation")(codes, classes, np.random.default_rng(seed))
         if not scored.any():
             raise InputError(
@@ -230,19 +239,6 @@ def column_medians(X: Points) -> Array:
         return medians
     parts = np.array_split(X, -(-X.shape[1] // 64), axis=1)  # np.median copies what it is given
     return np.concatenate([np.median(part, axis=0) for part in parts])
-
-
-def _check_enough_labels(codes: Array, classes: Array) -> None:
-    if len(codes) == 0:
-        raise InputError(
-            "No row is labelled: give at least two rows of each class a label and leave the others unlabelled "
-            "(blank in a table, -1 or None in Python)."
-        )
-    if len(classes) == 1:
-        raise InputError(
-            f"Only one class is labelled ({classes[0]}): there is nothing to tell apart. Label rows of at least two "
-            "classes, and if -1 is one of yours, give it another name, for -1 means unlabelled."
-        )
 
 
 def _holdout(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -12,27 +12,12 @@ from pglearn.search.events import Event, Listener
 
 
 @contextmanager
-def silence() -> Iterator[tuple[Listener, ...]]:
-    """No listeners."""
-    yield ()
-
-
-@contextmanager
-def progress_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
-    """A bar that fills as candidates use up their units, with the best loss so far."""
-    with _display(console) as progress:
-        yield (Bar(progress),)
-
-
-@contextmanager
-def trials_bar(console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
-    """A bar that fills as a baseline uses up its units, with the best validation accuracy so far."""
-    with _display(console) as progress:
-        yield (TrialsBar(progress),)
-
-
-def _display(console: Console | None) -> Progress:
-    return Progress(
+def progress_bar(shown: bool, console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
+    """A bar that fills as units are used up, with the best found so far; no listener if it is not to be shown."""
+    if not shown:
+        yield ()
+        return
+    with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
@@ -40,75 +25,51 @@ def _display(console: Console | None) -> Progress:
         TimeRemainingColumn(elapsed_when_finished=True),
         TextColumn("{task.fields[best]}"),
         console=console or Console(stderr=True),
-    )
+    ) as progress:
+        yield (_Bar(progress),)
 
 
-class TrialsBar:
-    """Draws the trials of a baseline on a rich progress display."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", best="", total=None)
-        self._highest = -1.0
-
-    def __call__(self, event: Event) -> None:
-        match event["event"]:
-            case "search_started":
-                self._progress.update(self._task, total=event["budget"], description=event["method"])
-            case "trial_ended":
-                self._highest = max(self._highest, event["accuracy"])
-                best = f"{event['candidate'] + 1} tried, best validation accuracy {self._highest:.4f}"
-                self._progress.update(self._task, completed=event["spent"], best=best)
-
-
-class Bar:
-    """Draws the events of one search on a rich progress display."""
+class _Bar:
+    """Draws the events of one search, of PG-learn or a baseline."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task = progress.add_task("", best="", total=None)
         self._what, self._rounds = "", 0
-        self._candidates, self._ends = 0, [0.0]  # of the rounds, in units
-        self._lowest = float("inf")
-        self._answer = self._task
-        self._built, self._members = 0, 0
+        self._candidates, self._ends = 0, [0.0]  # ends of the rounds, in units
+        self._lowest, self._highest = float("inf"), -1.0
 
     def __call__(self, event: Event) -> None:
+        progress, task = self._progress, self._task
         match event["event"]:
+            case "search_started" if "method" in event:
+                progress.update(task, total=event["budget"], description=event["method"])
+            case "trial_ended":
+                self._highest = max(self._highest, event["accuracy"])
+                best = f"{event['candidate'] + 1} tried, best validation accuracy {self._highest:.4f}"
+                progress.update(task, completed=event["spent"], best=best)
             case "search_started" | "search_resumed":
                 self._what, self._rounds = _described(event), event["rounds"]
                 self._candidates, self._ends = event["candidates"], [0.0, *event["milestones"]]
-                total, done = self._candidates * event["budget"], self._ends[event.get("round", 0)]
-                self._progress.update(self._task, total=total, completed=self._candidates * done)
-                self._progress.update(self._task, description=self._in_round(event.get("round", 0)))
+                total, done = self._candidates * event["budget"], self._candidates * self._ends[event.get("round", 0)]
+                progress.update(task, total=total, completed=done, description=self._what)
             case "round_started":
-                self._progress.update(self._task, description=self._in_round(event["round"]))
-            case "round_ended":
-                self._progress.update(self._task, completed=self._candidates * self._ends[event["round"] + 1])
+                progress.update(task, description=f"{self._what} · round {event['round'] + 1}/{self._rounds}")
             case "candidate_advanced":
                 self._lowest = min(self._lowest, event["loss"])
-                best = f"best loss {self._lowest:.4g}"
                 units = self._ends[event["round"] + 1] - self._ends[event["round"]]
-                self._progress.update(self._task, advance=units, best=best)
+                progress.update(task, advance=units, best=f"best loss {self._lowest:.4g}")
+            case "round_ended":
+                progress.update(task, completed=self._candidates * self._ends[event["round"] + 1])
             case "worker_lost":
-                self._progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
+                progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
             case "answer_started":
-                self._members = len(event["members"])
-                self._answer = self._progress.add_task(self._of_graphs(), total=event["total"], best="")
-            case "member_graph_built":
-                self._built += 1
-                best = f"recall {event['recall']:.3f}"
-                self._progress.update(self._answer, advance=1, description=self._of_graphs(), best=best)
-            case "member_solved":
-                self._progress.update(self._answer, advance=1)
+                description = f"{self._what} · labels of all rows"
+                progress.update(task, total=event["total"], completed=0, description=description)
+            case "member_graph_built" | "member_solved":
+                progress.update(task, advance=1)
             case "answer_ended":
-                self._progress.update(self._answer, completed=self._progress.tasks[self._answer].total)
-
-    def _in_round(self, round: int) -> str:
-        return f"{self._what} · round {min(round + 1, self._rounds)}/{self._rounds}"
-
-    def _of_graphs(self) -> str:
-        return f"labels of all rows · graph {self._built}/{self._members}"
+                progress.update(task, completed=progress.tasks[task].total)
 
 
 def _described(event: Event) -> str:

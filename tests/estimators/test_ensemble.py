@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
+from tests.memory import traced
 
 from pglearn import PGLearnClassifier
 from pglearn.estimators import ensemble as module
 from pglearn.estimators.ensemble import GraphEnsemble, Member, mean_graph
 from pglearn.estimators.scaling import Scaling
-from pglearn.estimators.shares import scaled
 from pglearn.views import View
 
 
@@ -37,52 +36,28 @@ def ensemble(**changes):
     return GraphEnsemble(**{**setting, **changes})
 
 
-def with_gaps(three, *rows):
-    """The same with rows that the members, in order, do not reach."""
-    members = [
-        replace(member, F=np.where(np.isin(np.arange(20), gaps)[:, None], 0, member.F))
-        for member, gaps in zip(three.members, rows, strict=True)
-    ]
-    return replace(three, members=members)
-
-
 # Members together
 
 
-def test_members_count_alike():
+def test_members_count_alike_in_each_row_that_they_reach():
     three = ensemble()
     np.testing.assert_allclose(three.distributions, np.mean([member.F for member in three.members], axis=0))
     assert three.best is three.members[0]
-
-
-def test_the_mean_of_a_row_is_over_the_members_that_reach_it():
-    three = with_gaps(ensemble(), [6, 7], [6], [6])
-    second, third = (member.F[7] for member in three.members[1:])
-    np.testing.assert_allclose(three.distributions[7], (second + third) / 2)
+    gaps = [[6, 7], [6], [6]]
+    members = []
+    for member, rows in zip(three.members, gaps, strict=True):
+        members.append(replace(member, F=np.where(np.isin(np.arange(20), rows)[:, None], 0, member.F)))
+    three = replace(three, members=members)
+    np.testing.assert_allclose(three.distributions[7], (members[1].F[7] + members[2].F[7]) / 2)
     assert np.flatnonzero(three.unreached).tolist() == [6]
     np.testing.assert_array_equal(three.distributions[6], three.prior)
 
 
-def test_rows_of_the_table_and_new_rows_have_the_same_factors():
-    plain = ensemble()
-    brought = replace(plain, factors=np.array([2.0, 0.5]))
-    X_new = plain.X[:7] + 0.1
-    for before, after in [
-        (plain.distributions, brought.distributions),
-        (plain.predict_proba(X_new), brought.predict_proba(X_new)),
-    ]:
-        np.testing.assert_allclose(after, scaled(before, brought.factors), rtol=1e-12)
-        np.testing.assert_allclose(after.sum(axis=1), 1)
-
-
-def test_feature_weights_are_the_mean_of_the_members_in_units_of_the_features():
+def test_feature_weights_and_graphs_are_means_of_the_members():
     three = ensemble(scaling=Scaling(np.ones(3), np.array([1.0, 2.0, 10.0])))
     first, second, third = three.members
     mean = (first.a + second.a @ three.views[1].axes ** 2 + third.a) / 3
     np.testing.assert_allclose(three.feature_weights, mean / [1, 4, 100])
-
-
-def test_graphs_are_averaged():
     graphs = [sparse.csr_matrix(np.array([[0.0, w], [w, 0.0]])) for w in (1.0, 0.2)]
     np.testing.assert_allclose(mean_graph(graphs).toarray(), [[0, 0.6], [0.6, 0]])
 
@@ -110,36 +85,9 @@ def test_batches_of_new_rows_do_not_change_the_answer(monkeypatch):
 def test_memory_of_prediction_beyond_the_answer_does_not_grow_with_the_new_rows(monkeypatch):
     monkeypatch.setattr(module, "BATCH_ROWS", 512)
     model, batch = predicting(), np.random.default_rng(1).normal(size=(512, 3))
-
-    def beyond_the_answer(X_new):
-        tracemalloc.start()
-        try:
-            found = model.predict_proba(X_new)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        return peak - found.nbytes
-
     model.predict_proba(batch[:20])  # what is imported on first use does not count
-    one, many = beyond_the_answer(batch), beyond_the_answer(np.tile(batch, (16, 1)))
-    assert many < 1.2 * one
-
-
-# As arrays
-
-
-def test_an_ensemble_survives_the_trip_through_arrays():
-    three = replace(ensemble(), factors=np.array([2.0, 0.5]))
-    arrays = three.to_arrays()
-    assert {array.dtype.kind for array in map(np.asarray, arrays.values())} <= set("biufU")
-    back = GraphEnsemble.from_arrays(arrays)
-    assert [view.name for view in back.views] == ["given", "components"]
-    assert back.views[0].axes is None
-    for one, other in zip(back.members, three.members, strict=True):
-        assert (one.view, one.k) == (other.view, other.k)
-        np.testing.assert_array_equal(one.a, other.a)
-        np.testing.assert_array_equal(one.F, other.F)
-    np.testing.assert_array_equal(back.distributions, three.distributions)
-    np.testing.assert_array_equal(back.feature_weights, three.feature_weights)
-    np.testing.assert_array_equal(back.predict_proba(three.X + 0.1), three.predict_proba(three.X + 0.1))
-    np.testing.assert_array_equal(back.labelled, three.labelled)
+    peaks = []
+    for X_new in (batch, np.tile(batch, (16, 1))):
+        found, peak = traced(lambda X_new=X_new: model.predict_proba(X_new))
+        peaks.append(peak - found.nbytes)
+    assert peaks[1] < 1.2 * peaks[0]

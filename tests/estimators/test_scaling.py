@@ -18,7 +18,7 @@ def with_column(column):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.1, 1e-3, -7.7, 123456.789])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e-3, -123456.789])
 def test_a_constant_column_is_not_standardised_by_its_rounding(value, dtype):
     X = with_column(value).astype(dtype)
     scaling = Scaling.for_points(X, scale=True)
@@ -29,14 +29,11 @@ def test_a_constant_column_is_not_standardised_by_its_rounding(value, dtype):
     np.testing.assert_allclose(scaling.transform(new)[0, 2], 2, rtol=1e-6)
 
 
-def test_neither_is_one_that_is_constant_but_for_rounding():
-    X = with_column(np.where(np.arange(N) % 2, 0.1 + 0.2, 0.3))
-    assert Scaling.for_points(X, scale=True).spread[2] == 1
-
-
-def test_a_small_range_far_from_zero_is_none_of_rounding():
-    X = with_column(1e9 + np.arange(N) % 2)
-    np.testing.assert_allclose(Scaling.for_points(X, scale=True).transform(X)[:, 2], np.where(np.arange(N) % 2, 1, -1))
+def test_a_column_that_is_constant_but_for_rounding_is_not_standardised_and_a_small_range_far_from_zero_is():
+    odd = np.arange(N) % 2
+    assert Scaling.for_points(with_column(np.where(odd, 0.1 + 0.2, 0.3)), scale=True).spread[2] == 1
+    X = with_column(1e9 + odd)
+    np.testing.assert_allclose(Scaling.for_points(X, scale=True).transform(X)[:, 2], np.where(odd, 1, -1))
 
 
 @pytest.mark.parametrize("classifier", [PGLearnClassifier(n_candidates=2), GridClassifier(scale=True)])

@@ -14,9 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from pglearn.errors import InputError, ModelFileError
@@ -42,15 +39,11 @@ def table():
 # Numbers
 
 
-def test_missing_and_infinite_numbers_take_the_median():
-    encoded = TableEncoder(scale=False).fit_transform([[1.0], [np.nan], [2.0], [9.0], [-np.inf]])
-    assert encoded[:, 0].tolist() == [1, 2, 2, 9, 2]
-
-
-def test_constant_column_is_zero_whatever_comes_later():
-    encoder = TableEncoder(scale=False).fit([[7.0, 1.0], [7.0, 2.0], [np.nan, 3.0]])
-    assert encoder.transform([[8.0, 5.0]]).tolist() == [[0, 5]]
-    assert "Of one value only, and so encoded as 0: 'x0'." in encoder.notes_
+def test_missing_and_infinite_numbers_take_the_median_and_constant_ones_are_zero_whatever_comes_later():
+    encoder = TableEncoder(scale=False).fit([[1.0, 7], [np.nan, 7], [2.0, np.nan], [9.0, 7], [-np.inf, 7]])
+    new = [[np.inf, 8], [9, np.nan], [None, 7]]
+    assert encoder.transform(new).tolist() == [[2, 0], [9, 0], [2, 0]]
+    assert "Of one value only, and so encoded as 0: 'x1'." in encoder.notes_
 
 
 @settings(max_examples=25)
@@ -76,9 +69,7 @@ def test_standardised_numbers_have_mean_0_and_deviation_1(X):
         (pd.Series([datetime.date(1970, 1, 1), None, datetime.date(1970, 1, 3)]), [0, 86400, 172800]),
         (pd.Series([decimal.Decimal("1.5"), None, decimal.Decimal("2.5")]), [1.5, 2, 2.5]),
         (pd.Series([True, None, False], dtype=object), [1, 0.5, 0]),
-        (pd.array([True, None, False], dtype="boolean"), [1, 0.5, 0]),
         (pd.array([1, None, 3], dtype="Int64"), [1, 2, 3]),
-        (pd.Series([1, None, 3], dtype=object), [1, 2, 3]),
         (np.array([1, 2, 3], dtype=np.uint8), [1, 2, 3]),
     ],
 )
@@ -100,23 +91,15 @@ def test_scale_auto():
 
 
 def test_levels_are_sorted_and_missing_is_one_if_seen():
-    encoder = TableEncoder().fit(table()[["city"]])
-    assert encoder.get_feature_names_out().tolist() == ["city=Oslo", "city=Rome", "city=(missing)"]
-    new = pd.DataFrame({"city": ["Rome", "Oslo", None, "Lima"]})
-    assert encoder.transform(new).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
-    encoder = TableEncoder().fit(pd.DataFrame({"city": ["Rome", "Oslo"]}))
-    assert encoder.transform(pd.DataFrame({"city": [None, "Rome"]})).tolist() == [[0, 0], [0, 1]]
-
-
-def test_white_space_around_a_level_is_dropped_and_alone_is_missing():
     encoder = TableEncoder().fit(pd.DataFrame({"c": ["yes", "yes ", "\tno", "  ", None]}))
     assert encoder.feature_names_out_.tolist() == ["c=no", "c=yes", "c=(missing)"]
-    for column in ([" yes\n", "no", " ", None], pd.Categorical(["yes ", "no", " ", None])):
+    for column in ([" yes\n", "no", " ", None, "oh"], pd.Categorical(["yes ", "no", " ", None, "oh"])):
         found = encoder.transform(pd.DataFrame({"c": column}))
-        assert found.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]]
-    for column in ([" ", "", None], pd.Categorical([" ", "", None])):
-        encoder = TableEncoder().fit(pd.DataFrame({"c": column, "x": [1, 2, 4]}))
-        assert encoder.notes_ == ["Left out for want of a single value: 'c'."]
+        assert found.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    encoder = TableEncoder().fit(pd.DataFrame({"c": ["yes", "no"]}))
+    assert encoder.transform(pd.DataFrame({"c": [None, "yes"]})).tolist() == [[0, 0], [0, 1]]
+    encoder = TableEncoder().fit(pd.DataFrame({"c": pd.Categorical([" ", "", None]), "x": [1, 2, 4]}))
+    assert encoder.notes_ == ["Left out for want of a single value: 'c'."]
 
 
 def test_most_frequent_levels_are_kept_and_ties_go_by_name():
@@ -149,9 +132,11 @@ def test_level_has_one_name_however_it_is_written():
     assert found.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
 
 
-def test_categoricals_and_lists():
+def test_categoricals_lists_and_arrays_of_objects():
     frame = pd.DataFrame({"c": pd.Categorical(["u", None, "u"], categories=["z", "u"]), "l": [[1], [2], [1]]})
     assert TableEncoder().fit(frame).feature_names_out_.tolist() == ["c=u", "c=(missing)", "l=[1]", "l=[2]"]
+    array = np.array([[1, "u"], [2, "v"]], dtype=object)
+    assert TableEncoder().fit(array).feature_names_out_.tolist() == ["x0", "x1=u", "x1=v"]
 
 
 @settings(max_examples=25)
@@ -175,6 +160,8 @@ def test_attributes_of_a_mixed_table():
         "Left out for want of a single value: 'empty', 'nothing'.",
         "Missing or infinite numbers take the median of their column: 'age' (2), 'since' (1).",
     ]
+    encoder = TableEncoder().fit(np.column_stack([np.ones((2, 12)), [1, 2]]))
+    assert encoder.notes_[0].endswith("'x9' and 2 more.")
 
 
 def test_polars_gives_what_pandas_gives():
@@ -185,13 +172,11 @@ def test_polars_gives_what_pandas_gives():
         "since": [datetime.datetime(2020, 1, day) for day in (1, 2, 3, 5)],
         "day": [datetime.date(2020, 1, day) for day in (1, 2, 3, 5)],
     }
-    polars, pandas = pl.DataFrame(columns), pd.DataFrame(columns)
-    encoder = TableEncoder().fit(pandas)
-    expected = encoder.transform(pandas)
-    np.testing.assert_array_equal(TableEncoder().fit_transform(polars), expected)
-    np.testing.assert_array_equal(encoder.transform(polars), expected)
-    category = polars.with_columns(pl.col("city").cast(pl.Categorical))
-    np.testing.assert_array_equal(encoder.transform(category), expected)
+    polars = pl.DataFrame(columns, schema_overrides={"city": pl.Categorical})
+    encoder = TableEncoder().fit(pd.DataFrame(columns))
+    expected = encoder.transform(pd.DataFrame(columns))
+    for found in (TableEncoder().fit_transform(polars), encoder.transform(polars)):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_columns_are_found_by_name():
@@ -207,79 +192,49 @@ def test_columns_of_an_array_are_found_by_place():
     encoder = TableEncoder(scale=False).fit(pd.DataFrame({"a": [1, 2], "b": [3, 5]}))
     with pytest.warns(UserWarning, match="TableEncoder was fitted with feature names"):
         assert encoder.transform(np.array([[7, 8]])).tolist() == [[7, 8]]
+    encoder = TableEncoder.from_arrays(TableEncoder().fit(np.eye(2)).to_arrays())
+    assert not hasattr(encoder, "feature_names_in_")
     with pytest.raises(InputError, match="X has 3 features, but TableEncoder is expecting 2 features"):
-        TableEncoder().fit(np.eye(2)).transform(np.eye(3))
-
-
-def test_array_of_objects_may_mix_numbers_and_text():
-    encoder = TableEncoder(scale=False).fit(np.array([[1, "u"], [2, "v"]], dtype=object))
-    assert encoder.feature_names_out_.tolist() == ["x0", "x1=u", "x1=v"]
-
-
-def test_pipeline_clone_and_frame_output():
-    frame = table()
-    pipe = make_pipeline(TableEncoder(), KNeighborsClassifier(1)).fit(frame, [0, 1, 2, 3])
-    assert pipe.predict(frame).tolist() == [0, 1, 2, 3]
-    assert clone(TableEncoder(scale=False, max_levels=3)).get_params() == {"scale": False, "max_levels": 3}
-    out = TableEncoder().set_output(transform="pandas").fit_transform(frame)
-    assert out.columns.tolist() == ["age", "city=Oslo", "city=Rome", "city=(missing)", "member", "since"]
+        encoder.transform(np.eye(3))
 
 
 # What is said
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "parameters", "words"),
     [
-        (np.zeros((2, 2, 2)), r"2-D array, got 3 dimension\(s\)"),
-        (sparse.csr_matrix(np.eye(2)), r"does not take sparse matrices.*X\.toarray\(\)"),
-        (pd.DataFrame({"a": []}), "has no rows"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns called 'a'. Rename"),
-        (pd.DataFrame({"a": [None], "b": [np.nan]}), "No column can be used.*'a', 'b'.*Add a column"),
-        (np.array([[1j]]), "Complex data not supported: column 'x0'"),
+        (np.zeros((2, 2, 2)), {}, r"2-D array, got 3 dimension\(s\)"),
+        (sparse.csr_matrix(np.eye(2)), {}, r"does not take sparse matrices.*X\.toarray\(\)"),
+        (pd.DataFrame({"a": []}), {}, "has no rows"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "two columns called 'a'. Rename"),
+        (pd.DataFrame({"a": [None], "b": [np.nan]}), {}, "No column can be used.*'a', 'b'.*Add a column"),
+        (np.array([[1j]]), {}, "Complex data not supported: column 'x0'"),
+        (np.eye(2), {"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False"),
+        (np.eye(2), {"max_levels": 0}, "max_levels=0 must be a whole number of at least 1"),
     ],
 )
-def test_what_fit_refuses(X, words):
+def test_what_fit_refuses(X, parameters, words):
     with pytest.raises(InputError, match=words):
-        TableEncoder().fit(X)
+        TableEncoder(**parameters).fit(X)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("fitted", "new", "sentence"),
     [
-        ({"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False"),
-        ({"scale": 1}, "scale=1 is not known"),
-        ({"max_levels": 0}, "max_levels=0 must be a whole number of at least 1"),
-        ({"max_levels": 2.5}, "max_levels=2.5 must be a whole number"),
+        ([1, 2], ["3", "?", "old"], r"Column 't' held a number in fit and now holds '\?'\. Correct"),
+        ([1, 2], ["2020-01-03"], "'t' held a number in fit and now holds '2020-01-03'"),
+        ([1, 2], pd.to_datetime(["2020-01-01"]), "'t' held a number in fit and now holds a date"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), [1], "'t' held a date in fit and now holds a number"),
     ],
 )
-def test_wrong_parameters(parameters, words):
-    with pytest.raises(InputError, match=words):
-        TableEncoder(**parameters).fit([[1.0], [2.0]])
-
-
-def test_number_that_is_now_text():
-    encoder = TableEncoder(scale=False).fit(pd.DataFrame({"age": [1, 2]}))
-    with pytest.raises(InputError, match=r"Column 'age' held a number in fit and now holds '\?'\. Correct"):
-        encoder.transform(pd.DataFrame({"age": ["3", "?", "old"]}))
-    assert encoder.transform(pd.DataFrame({"age": ["3", None]}))[:, 0].tolist() == [3, 1.5]
-    assert encoder.transform(pd.DataFrame({"age": [None, None]}))[:, 0].tolist() == [1.5, 1.5]
-
-
-def test_number_that_is_now_a_date_and_the_reverse():
-    dates = pd.DataFrame({"t": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    plain = pd.DataFrame({"t": [1, 2]})
-    with pytest.raises(InputError, match="'t' held a number in fit and now holds a date"):
-        TableEncoder().fit(plain).transform(dates)
-    with pytest.raises(InputError, match="'t' held a date in fit and now holds a number"):
-        TableEncoder().fit(dates).transform(plain)
-    with pytest.raises(InputError, match="'t' held a number in fit and now holds '2020-01-03'"):
-        TableEncoder().fit(plain).transform(pd.DataFrame({"t": ["2020-01-03"]}))
-
-
-def test_notes_name_at_most_ten_columns():
-    encoder = TableEncoder().fit(np.column_stack([np.ones((2, 12)), [1, 2]]))
-    assert encoder.notes_[0].endswith("'x9' and 2 more.")
+def test_column_that_now_holds_something_else(fitted, new, sentence):
+    encoder = TableEncoder().fit(pd.DataFrame({"t": fitted}))
+    with pytest.raises(InputError, match=sentence):
+        encoder.transform(pd.DataFrame({"t": new}))
+    encoder = TableEncoder(scale=False).fit([[1], [2]])
+    for column, found in ((["3", None], [3, 1.5]), ([None, None], [1.5, 1.5])):
+        assert encoder.transform(pd.DataFrame({"x0": column}))[:, 0].tolist() == found
 
 
 # Weights
@@ -337,12 +292,6 @@ def test_stored_encoder_transforms_alike(lists, scale):
     assert np.isfinite(again.transform(frame)).all()
 
 
-def test_encoder_fitted_on_an_array_is_stored_without_names():
-    again = TableEncoder.from_arrays(TableEncoder().fit(np.eye(3)).to_arrays())
-    assert not hasattr(again, "feature_names_in_")
-    assert again.transform(np.eye(3)).shape == (3, 3)
-
-
 def test_stored_encoder_that_is_damaged():
     text = str(TableEncoder().fit([[1.0], [2.0]]).to_arrays()["table_encoder"])
     for damaged in ({}, {"table_encoder": np.array(text[:-5])}, {"table_encoder": np.array('{"scale": "auto"}')}):
@@ -358,14 +307,11 @@ def test_stored_encoder_that_is_damaged():
     [
         ([[0, 0], [1, 20]], True),
         ([[0, 0], [1, 20.1]], False),
-        ([[0, 5], [1, 5]], True),
         ([[0, np.nan], [1, np.nan]], True),
         ([[0, 0], [np.inf, 1], [1, 2]], True),
         ([[-1.7e308, -1e307], [1.7e308, 1e307]], True),
         ([[0] * 40, [1, 1] + [100] * 38], False),
         ([[0] * 41, [1, 1] + [100] * 39], True),
-        # 64 pixels of which 3 hardly vary: the 5th percentile looks past them.
-        ([[0.0] * 64, [0.1] * 3 + [16.0] * 61], True),
     ],
 )
 def test_on_common_scale(X, common):

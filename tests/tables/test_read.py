@@ -40,8 +40,7 @@ def csv(tmp_path):
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_separator_is_found_from_the_header(csv, separator):
-    path = csv(f'a{separator}"b, c; d"{separator}y\n1{separator}2{separator}u\n')
-    frame = read_table(path)
+    frame = read_table(csv(f'a{separator}"b, c; d"{separator}y\n1{separator}2{separator}u\n'))
     assert frame.columns.tolist() == ["a", "b, c; d", "y"]
     assert frame.iloc[0].tolist() == [1, 2, "u"]
 
@@ -69,18 +68,11 @@ def test_lines_quotes_spaces_and_nameless_columns(csv, text, columns, values):
 
 
 def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
-    path = csv("f,y\nNone,None\nNA,NA\nnull,null\nN/A,N/A\nNaN,NaN\n,\nx,nan\n")
+    path = csv("f , y \nNone,None\nNA , NA \nnull,null\nN/A,N/A \nNaN,NaN\n,  \nx,nan\n")
     frame = read_table(path, target="y")
-    assert frame["f"].isna().tolist() == [True] * 6 + [False]
-    assert frame["y"].isna().tolist() == [False, True, True, False, True, True, True]
-    assert frame["y"][0] == "None"
-    assert read_table(path)["y"].isna().tolist() == [True] * 7
-
-
-def test_padding_in_the_target_is_dropped(csv):
-    frame = read_table(csv("x , y \n1 , yes \n2 , NA \n3 ,yes\n4 ,  \n"), target="y")
-    assert split_target(frame, "y")[1].tolist() == ["yes", None, "yes", None]
-    assert frame["x"].tolist() == [1, 2, 3, 4]
+    assert frame["f"].isna().tolist() == [True, False, *[True] * 4, False]  # NA with a space after it is text
+    assert split_target(frame, "y")[1].tolist() == ["None", None, None, "N/A", None, None, None]
+    assert read_table(path)["y"].isna().tolist() == [True, False, True, False, True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -91,10 +83,8 @@ def test_padding_in_the_target_is_dropped(csv):
         (["-2", "10", ""], [-2, 10, None]),
         (["1.0", "2.0", "NA"], [1, 2, None]),
         (["1e5", "2e5", "1e5 "], ["1e5", "2e5", "1e5"]),
-        (["+1", "1", "2"], ["+1", "1", "2"]),
         (["0.50", "1.50", ""], [0.5, 1.5, None]),
         (["True", "False", ""], [True, False, None]),
-        (["TRUE", "FALSE", ""], ["TRUE", "FALSE", None]),
         (["9007199254740993", "9007199254740992", ""], [9007199254740993, 9007199254740992, None]),
         (["99999999999999999999", "99999999999999999998", ""], ["99999999999999999999", "99999999999999999998", None]),
     ],
@@ -121,11 +111,9 @@ def test_columns_that_are_text_stay_so(csv):
     ("name", "content", "parts"),
     [
         ("t.csv", b"", ["is empty. Give a table"]),
-        ("t.csv", "\ufeff".encode(), ["is empty. Give a table"]),
         ("t.csv", b"   \n", ["is empty. Give a table"]),
         ("t.csv", b"a,b\n\n", ["has column names but no rows"]),
         ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", ["is ragged: line 4 has 2 fields, the header has 3", "Correct that line"]),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n1\n", ["line 3 has 3 fields, the header has 2"]),
         ("t.csv", b"a,b\n1,2\n1\n", ["line 3 has 1 field, the header has 2"]),
         ("t.csv", b'a,b\n"1\n2",2\n1,2,\n', ["line 4 has 3 fields, the header has 2"]),
         ("t.xlsx", b"a\n1\n", ["not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz"]),
@@ -145,14 +133,11 @@ def test_text_that_is_no_table(csv, name, content, parts):
         read_table(path)
 
 
-def test_no_file(tmp_path):
+def test_no_file_or_one_that_may_not_be_read(csv, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=says(tmp_path / "no.csv", "does not exist. Check the spelling")):
         read_table(str(tmp_path / "no.csv"))
     with pytest.raises(InputError, match=says(tmp_path, "is a folder. Give the path of one file")):
         read_table(tmp_path)
-
-
-def test_file_that_may_not_be_read(csv, monkeypatch):
     path = csv("a\n1\n")
 
     def refuse(*args, **kwargs):
@@ -193,34 +178,28 @@ def test_parquet(tmp_path):
     assert read_table(path).columns.tolist() == ["x", "c"]
 
 
-def test_parquet_without_pyarrow(tmp_path, monkeypatch):
-    path = tmp_path / "t.parquet"
-    path.write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=says(path, "needs pyarrow", 'pip install "pglearn[parquet]"')):
-        read_table(path)
-
-
-def test_damaged_parquet(tmp_path):
+def test_parquet_that_cannot_be_read(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"x": [1.5]}).to_parquet(path)
     for content in (b"no parquet at all", path.read_bytes()[:-20], b"PAR1" + b"\0" * 20 + b"PAR1"):
         path.write_bytes(content)
         with pytest.raises(InputError, match=says(path)):
             read_table(path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=says(path, "needs pyarrow", 'pip install "pglearn[parquet]"')):
+        read_table(path)
 
 
-def test_parquet_with_duplicate_columns_or_without_rows(tmp_path):
+def test_parquet_with_duplicate_columns_or_without_rows_or_columns(tmp_path):
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
-    with pytest.raises(InputError, match=says(path, "has two columns called 'a'")):
-        read_table(path)
-    pd.DataFrame({"x": [1.5]}).iloc[:0].to_parquet(path)
-    with pytest.raises(InputError, match=says(path, "has no rows")):
-        read_table(path)
-    pd.DataFrame(index=[0, 1]).to_parquet(path)
-    with pytest.raises(InputError, match=says(path, "has no columns")):
-        read_table(path)
+    for table, sentence in [
+        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), "has two columns called 'a'"),
+        (pa.table({"x": pa.array([], pa.float64())}), "has no rows"),
+        (pa.Table.from_pandas(pd.DataFrame(index=[0, 1])), "has no columns"),
+    ]:
+        pq.write_table(table, path)
+        with pytest.raises(InputError, match=says(path, sentence)):
+            read_table(path)
 
 
 # npz
@@ -258,14 +237,10 @@ def test_npz_labels(npz, y, labels):
     np.testing.assert_array_equal(features.to_numpy(), X)
 
 
-def test_npz_names_and_target(npz):
-    path = npz(X=X, kind=np.array([1, 2, -1]), feature_names=np.array(["u", "v"]), y=np.zeros(99))
+def test_npz_names_and_target_and_arrays_that_are_not_needed(npz):
+    path = npz(X=X, kind=np.array([1, 2, -1]), feature_names=np.array(["u", "v"]), y=np.array([{}], dtype=object))
     assert read_table(path, target="kind").columns.tolist() == ["u", "v", "kind"]
     assert read_table(npz(X=X), target="kind").columns.tolist() == ["x0", "x1"]
-
-
-def test_npz_arrays_that_are_not_needed_are_not_loaded(npz):
-    assert read_table(npz(X=X, other=np.array([{}], dtype=object))).shape == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +253,6 @@ def test_npz_arrays_that_are_not_needed_are_not_loaded(npz):
         ({"X": X[:, :0]}, ["has no columns"]),
         ({"X": X, "y": np.zeros(2)}, ["holds 'y' of shape (2,) beside X with 3 rows", "one label per row"]),
         ({"X": X, "feature_names": np.array(["a"])}, ["feature_names", "1-D array of 2 strings"]),
-        ({"X": X, "feature_names": np.array(["a", "a"])}, ["has two columns called 'a'"]),
         ({"X": X, "feature_names": np.array(["a", "y"]), "y": X[:, 0]}, ["has two columns called 'y'"]),
         (
             {"X": X.astype(object)},
@@ -316,19 +290,16 @@ def test_damaged_npz(npz):
     [
         ([0, 1, None], [0, 1, None]),
         ([0.5, 1.5, None], [0.5, 1.5, None]),
-        (["a", "", "  "], ["a", None, None]),
-        (["yes", "yes ", "\tno"], ["yes", "yes", "no"]),
+        (["yes ", "", "\tno"], ["yes", None, "no"]),
         (pd.Categorical(["yes", " ", " yes"]), ["yes", None, "yes"]),
         (["-1", "a", None], ["-1", "a", None]),
         ([True, False, None], [True, False, None]),
         (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
-        (pd.array([True, None, False], dtype="boolean"), [True, None, False]),
         (pd.Categorical([2, 1, None]), [2, 1, None]),
         (
             pd.to_datetime(["2024-01-02", None, "2024-01-03"]),
             ["2024-01-02 00:00:00", None, "2024-01-03 00:00:00"],
         ),
-        ([None, None, None], [None, None, None]),
     ],
 )
 def test_labels_keep_their_kind(column, labels):
@@ -340,13 +311,6 @@ def test_labels_keep_their_kind(column, labels):
     assert [type(value) for value in found] == [type(value) for value in labels]
 
 
-@settings(max_examples=25)
-@given(st.lists(st.none() | st.integers(0, 5), min_size=1, max_size=20))
-def test_whole_numbers_with_blanks_come_back_as_they_were(labels):
-    column = pd.Series(labels, dtype="float64")
-    assert split_target(pd.DataFrame({"x": 0, "y": column}), "y")[1].tolist() == labels
-
-
 def test_absent_target():
     frame = pd.DataFrame({"label": [1], "x": [2]})
     with pytest.raises(InputError, match=r"no column 'lable' in the table. Did you mean 'label'.*'label', 'x'"):
@@ -354,16 +318,12 @@ def test_absent_target():
     wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"x{m}" for m in range(30)])
     with pytest.raises(InputError, match=r"no column 'zzz' in the table. Its columns are 'x0', .*'x9' and 20 more"):
         split_target(wide, "zzz")
-
-
-def test_target_alone():
-    with pytest.raises(InputError, match=r"holds only the target 'y'. Add at least one column"):
-        split_target(pd.DataFrame({"y": [1]}), "y")
+    with pytest.raises(InputError, match=r"holds only the target 'x'. Add at least one column"):
+        split_target(frame[["x"]], "x")
 
 
 @pytest.mark.parametrize(
-    "column",
-    [[0, 1, -1], [0.5, -1.0, 2.0], pd.array([1, None, -1], dtype="Int64"), pd.Categorical([1, -1, 1])],
+    "column", [[0.5, -1.0, 2.0], pd.array([1, None, -1], dtype="Int64"), pd.Categorical([1, -1, 1])]
 )
 def test_minus_one_in_the_target(column):
     words = (
@@ -374,13 +334,8 @@ def test_minus_one_in_the_target(column):
         split_target(pd.DataFrame({"x": 0, "y": column}), "y")
 
 
-@pytest.mark.parametrize("others", [("0", "1"), ("a", "b"), ("01", "02"), ("1.0", "2.0")])
-def test_minus_one_in_a_file(csv, others):
-    path = csv("x,y\n1,{}\n2,{}\n3,-1\n4,\n".format(*others))
-    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
-        split_target(read_table(path, "y"), "y")
-
-
-def test_minus_one_among_floats_of_an_archive(npz):
-    with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
-        split_target(read_table(npz(X=X, y=np.array([0.0, np.nan, -1.0]))), "y")
+def test_minus_one_in_a_file(csv, npz):
+    texts = [csv(f"x,y\n1,{u}\n2,{v}\n3,-1\n4,\n", f"{u}.csv") for u, v in (("0", "1"), ("a", "b"), ("01", "02"))]
+    for path in (*texts, npz(X=X, y=np.array([0.0, np.nan, -1.0]))):
+        with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
+            split_target(read_table(path, "y"), "y")

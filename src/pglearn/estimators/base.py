@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,7 +22,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels the rows of a table, and new rows after their neighbours in it."""
 
     _ensemble: GraphEnsemble
-    _takes_sparse = False
+    _takes_sparse: ClassVar[bool] = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -75,7 +75,7 @@ class BaselineClassifier(TableClassifier):
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
-        from pglearn.progress import silence, trials_bar
+        from pglearn.progress import progress_bar
 
         check_labels_given(self, y)
         self._check_parameters()
@@ -86,7 +86,7 @@ class BaselineClassifier(TableClassifier):
         X = scaling.transform(X)
         problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         method = self._method(problem, seed)
-        with first_interrupt() as interrupt, one_thread(), trials_bar() if self.verbose else silence() as shown:
+        with first_interrupt() as interrupt, one_thread(), progress_bar(bool(self.verbose)) as shown:
             clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
             interrupt.then = clock.stop
             found = search(method, problem, clock, (*shown, *listeners), **about(X, problem))

@@ -1,4 +1,4 @@
-"""PGLearnClassifier: PG-learn as a scikit-learn classifier."""
+"""PGLearnClassifier: PG-learn as a scikit-learn classifier. Its parameters are fields of a dataclass."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -60,6 +60,7 @@ SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PGLearnClassifier(TableClassifier):
     """Labels the unlabelled rows of a table over a graph that is learned along the way.
 
@@ -202,58 +203,30 @@ class PGLearnClassifier(TableClassifier):
     array([0, 0])
     """
 
-    _takes_sparse = True
-
-    def __init__(
-        self,
-        *,
-        budget: int = 8,
-        unit_steps: int = 2,
-        unit_seconds: float | None = None,
-        n_candidates: int = 16,
-        downsampling_rate: int = 2,
-        k_range: tuple[int, int] = (5, 20),
-        bandwidth_range: tuple[float, float] = (0.1, 10.0),
-        loss: str = "log",
-        validation: str = "loo",
-        selection: str = "ensemble",
-        views: str | Sequence[str] = "auto",
-        scale: str | bool = "auto",
-        alpha: float = 0.99,
-        class_prior: Any = "auto",
-        engine: str = "auto",
-        neighbors: str = "auto",
-        device_memory: float | None = None,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> None:
-        self.budget = budget
-        self.unit_steps = unit_steps
-        self.unit_seconds = unit_seconds
-        self.n_candidates = n_candidates
-        self.downsampling_rate = downsampling_rate
-        self.k_range = k_range
-        self.bandwidth_range = bandwidth_range
-        self.loss = loss
-        self.validation = validation
-        self.selection = selection
-        self.views = views
-        self.scale = scale
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.engine = engine
-        self.neighbors = neighbors
-        self.device_memory = device_memory
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.checkpoint = checkpoint
+    budget: int = 8
+    unit_steps: int = 2
+    unit_seconds: float | None = None
+    n_candidates: int = 16
+    downsampling_rate: int = 2
+    k_range: tuple[int, int] = (5, 20)
+    bandwidth_range: tuple[float, float] = (0.1, 10.0)
+    loss: str = "log"
+    validation: str = "loo"
+    selection: str = "ensemble"
+    views: str | Sequence[str] = "auto"
+    scale: str | bool = "auto"
+    alpha: float = 0.99
+    class_prior: Any = "auto"
+    engine: str = "auto"
+    neighbors: str = "auto"
+    device_memory: float | None = None
+    n_jobs: int | None = None
+    executor: Any = None
+    random_state: Any = None
+    verbose: int = 0
+    max_time: float | None = None
+    checkpoint: str | PathLike[str] | None = None
+    _takes_sparse: ClassVar[bool] = True
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -289,12 +262,14 @@ class PGLearnClassifier(TableClassifier):
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
+        from pglearn.progress import progress_bar
+
         table, search, task, workers = self._prepared(X, y)
         self._announce(table, task.engine)
         with (
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
-            _progress(self.verbose) as shown,
+            progress_bar(bool(self.verbose)) as shown,
         ):
             with Pool(table.searched, task, workers) as pool:
                 interrupt.then = pool.stop
@@ -423,14 +398,7 @@ class PGLearnClassifier(TableClassifier):
         X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
         return opened(Path(self.checkpoint), identity_of({"X": X, "y": y}, chosen))
 
-    def _conclude(
-        self,
-        table: Table,
-        task: Task,
-        result: SearchResult,
-        chosen: list[Candidate],
-        emit: Stream,
-    ) -> None:
+    def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
         ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit)
@@ -481,9 +449,3 @@ class PGLearnClassifier(TableClassifier):
 def _is_plain(value: Any) -> bool:
     """Whether JSON can hold a parameter: an executor, say, is not part of a model."""
     return value is None or isinstance(value, (bool, int, float, str, tuple, list, np.generic, np.ndarray))
-
-
-def _progress(verbose: int) -> Any:
-    from pglearn.progress import progress_bar, silence
-
-    return progress_bar() if verbose else silence()

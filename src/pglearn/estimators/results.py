@@ -37,7 +37,7 @@ def history(candidates: list[Candidate]) -> dict[str, Array]:
 
 
 def warn_of_failures(candidates: list[Candidate], chosen: list[Candidate]) -> None:
-    """Of candidates that raised or killed their workers; and of any failure, if the answer is by some that failed."""
+    """Of candidates that raised; and of any failure, if the answer is by some that failed."""
     failures = [candidate.failure for candidate in candidates if candidate.failure is not None]
     if failed := [candidate.failure for candidate in chosen if candidate.failure is not None]:
         warnings.warn(

@@ -16,14 +16,14 @@ from pglearn.tables.frames import array_names
 
 
 def read_archive(path: Path, target: str | None) -> pd.DataFrame:
-    """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`.
-
-    An array of integers has no other way to say "missing", so there -1 marks a row to label, as in scikit-learn.
-    It becomes None here, because `split_target` refuses -1: in other files a blank says it.
-    """
+    """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`."""
     label_name = "y" if target is None else target
     arrays = _arrays(path, ("X", "feature_names", label_name))
-    X = _numbers(path, arrays)
+    X = arrays["X"]
+    if X.ndim != 2:
+        raise InputError(f"{path} holds X with {X.ndim} dimensions. Give X as a 2-D array, one row per example.")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{path} holds X of type {X.dtype}. Give X as an array of real numbers.")
     names = arrays.get("feature_names", np.array(array_names(X.shape[1]), dtype=str))
     if names.dtype.kind != "U" or names.shape != X.shape[1:]:
         raise InputError(
@@ -45,14 +45,12 @@ def read_archive(path: Path, target: str | None) -> pd.DataFrame:
 def _arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
     if not zipfile.is_zipfile(path):
         raise InputError(f"{path} is not an .npz archive, or it is cut short. Write it again with numpy.savez.")
-    name = ""
+    name, arrays = "", {}
     try:
         with np.load(path, allow_pickle=False) as archive:
-            present = list(archive.files)
-            arrays = {}
-            for name in wanted:
-                if name in present:
-                    arrays[name] = np.asarray(archive[name])
+            for name in [name for name in wanted if name in archive.files]:
+                arrays[name] = np.asarray(archive[name])
+            found = ", ".join(archive.files[:10]) or "none"
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError) as error:
         raise InputError(f"{path} is damaged ({error}). Write it again with numpy.savez.") from error
     except ValueError as error:  # what numpy raises for an array of Python objects, which would need pickle
@@ -61,22 +59,16 @@ def _arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
             "Write it again as an array of numbers or of fixed-width text, for example with .astype(str)."
         ) from error
     if "X" not in arrays:
-        found = ", ".join(present[:10]) or "none"
         raise InputError(f"{path} holds no array called X (arrays found: {found}). Save the features as X.")
     return arrays
 
 
-def _numbers(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    X = arrays["X"]
-    if X.ndim != 2:
-        raise InputError(f"{path} holds X with {X.ndim} dimensions. Give X as a 2-D array, one row per example.")
-    if X.dtype.kind not in "biuf":
-        raise InputError(f"{path} holds X of type {X.dtype}. Give X as an array of real numbers.")
-    return X
-
-
 def _with_missing(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The labels with None for each row to label; NaN among floats already says so."""
+    """The labels with None for each row to label; NaN among floats already says so.
+
+    An array of integers has no other way to say "missing", so there -1 marks a row to label, as in scikit-learn; in
+    other files a blank says it, and `split_target` refuses -1.
+    """
     if labels.dtype.kind == "S":
         labels = np.char.decode(labels, "utf-8")
     if labels.dtype.kind not in "Ui":

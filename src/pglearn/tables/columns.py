@@ -1,12 +1,14 @@
-"""One column of a table to numbers: what is learned from it in fit, and how it is encoded afterwards.
+"""One column of a table to numbers: what fit takes it for and learns from it, and how it is encoded afterwards.
 
 A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A date is a number of
 seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. Both are frozen,
-small, and made of plain values, so that they can be stored.
+small, and made of plain values, so that they can be stored. What fit guesses where the type of a column does not say it
+(row numbers, dates, numbers among stray words) is said in a note, and transform keeps to it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api.types import infer_dtype
+from pandas.api.types import infer_dtype, is_float_dtype, is_integer_dtype
 
 from pglearn.errors import InputError
-from pglearn.tables.texts import Floats, coded, dates_in, numbers_in, without_decimals
+from pglearn.tables.texts import Floats, coded, dates_in, have_commas, numbers_in
 
 Kind = Literal["number", "date", "duration", "category", "missing"]
 
@@ -25,13 +27,32 @@ NUMERIC: tuple[Kind, ...] = ("number", "date", "duration")
 
 # More levels than this, and more than half of the values distinct: a name or a comment, not a category.
 MOST_LEVELS_OF_FREE_TEXT = 50
+# Fewer rows than this may well be 1, 2, 3 by chance.
+FEWEST_ROWS_TO_COUNT = 20
+# What pandas and `read_table` call the first column when the header is blank there: an index that was written.
+NAMELESS_FIRST = "Unnamed: 0"
+# A text column is meant as numbers if at most this share of its distinct values are none ...
+STRAY_VALUES = 0.2
+# ... and these can be given up if they fill no more than this share of the rows.
+STRAY_ROWS = 0.05
 
+_WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _INFERRED: dict[str, Kind] = {
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), "number"),
     **dict.fromkeys(("datetime64", "datetime", "date"), "date"),
     **dict.fromkeys(("timedelta64", "timedelta"), "duration"),
     "empty": "missing",
 }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A column as fit takes it."""
+
+    kind: Kind
+    x: Floats | None = None  # for numbers, dates and durations
+    blanks: tuple[str, ...] = ()  # texts among numbers that count as missing
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,22 +71,21 @@ class NumberColumn:
         return [self.name]
 
     def encode(self, column: pd.Series[Any]) -> Floats:
-        x = self._numbers(column)
+        kind = kind_of(column)
+        if kind == "category":
+            x = self._numbers_in_text(column)
+        elif kind in (self.kind, "missing"):
+            x = numbers(column, kind)
+        else:
+            raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
         x = np.where(np.isfinite(x), x, self.median)
         return ((x - self.center) / self.scale)[:, None]
-
-    def _numbers(self, column: pd.Series[Any]) -> Floats:
-        kind = kind_of(column)
-        if kind in (self.kind, "missing"):
-            return numbers(column, kind)
-        if kind != "category":
-            raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
-        return self._numbers_in_text(column)
 
     def _numbers_in_text(self, column: pd.Series[Any]) -> Floats:
         # One stray word makes a whole column text: the words that are numbers still count as numbers.
         codes, texts = coded(column)
-        x = _in_texts(texts, self.kind)
+        readers = {"number": numbers_in, "date": dates_in}
+        x = readers[self.kind](texts) if self.kind in readers else np.full(len(texts), np.nan)
         blanks = set(self.blanks)
         bad = [texts[place] for place in np.flatnonzero(np.isnan(x)) if texts[place] not in blanks]
         if bad:
@@ -96,8 +116,9 @@ class CategoryColumn:
     def encode(self, column: pd.Series[Any]) -> Floats:
         codes, texts = coded(column)
         place = {level: j for j, level in enumerate(self.levels)}
+        # A level 1 is 1.0 to pandas where a blank is among whole numbers.
         # The last entry answers for code -1, a missing value; -1 here means no level at all.
-        known = [place.get(text, place.get(without_decimals(text), -1)) for text in texts]
+        known = [place.get(text, place.get(_WHOLE_AS_FLOAT.sub(r"\1", text), -1)) for text in texts]
         feature = np.array([*known, len(self.levels) if self.has_missing else -1])
         hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
         return hot.astype(np.float64)
@@ -139,25 +160,69 @@ def numbers(column: pd.Series[Any], kind: Kind) -> Floats:
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _in_texts(texts: list[str], kind: Kind) -> Floats:
-    if kind == "number":
-        return numbers_in(texts)
-    return dates_in(texts) if kind == "date" else np.full(len(texts), np.nan)
+def numbers_the_rows(column: pd.Series[Any]) -> bool:
+    """Whether the column only numbers the rows: whole numbers, one more (or one less) in each row than before.
+
+    The nameless first column that pandas writes counts in any order, if from 0 or 1, and however few rows.
+    """
+    if not (is_integer_dtype(column.dtype) or is_float_dtype(column.dtype)):
+        return False
+    x = numbers(column, "number")
+    if column.name == NAMELESS_FIRST:
+        x = np.sort(x)
+        return bool(x[0] in (0, 1)) and np.array_equal(x, x[0] + np.arange(len(x)))
+    if len(x) < FEWEST_ROWS_TO_COUNT or not float(x[0]).is_integer() or abs(x[0]) > 2**52:
+        return False
+    step = 1 if x[1] > x[0] else -1
+    return np.array_equal(x, x[0] + step * np.arange(len(x)))
 
 
-def number_column(name: str, kind: Kind, x: Floats, standardise: bool) -> NumberColumn:
+def reading_of(column: pd.Series[Any]) -> Reading:
+    """What a column holds and, if numbers, which."""
+    if is_text(column):
+        return _reading_of_text(column)
+    kind = kind_of(column)
+    return Reading(kind, numbers(column, kind) if kind in NUMERIC else None)
+
+
+def _reading_of_text(column: pd.Series[Any]) -> Reading:
+    codes, texts = coded(column)
+    if not texts:
+        return Reading("missing")
+    dates = dates_in(texts)
+    if np.isfinite(dates).all():
+        return Reading("date", np.append(dates, np.nan)[codes])
+    x = numbers_in(texts)
+    stray = ~np.isfinite(x)
+    strays = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
+    if not strays or (len(strays) > STRAY_VALUES * len(texts) and not have_commas(texts)):
+        return Reading("category")
+    rows = int(np.sum(np.append(stray, False)[codes]))
+    if len(strays) <= STRAY_VALUES * len(texts) and rows <= STRAY_ROWS * len(column):
+        values = "1 value that is none counts" if rows == 1 else f"{rows} values that are none count"
+        note = f"numbers: {values} as missing (first {strays[0]!r}). Correct what should be a number."
+        return Reading("number", np.append(x, np.nan)[codes], strays, f"Column {column.name!r} is taken as {note}")
+    return Reading(
+        "category",
+        note=f"Column {column.name!r} is taken as text, for not all of its values are numbers (first {strays[0]!r}). "
+        "Write numbers with decimal points, and leave others blank, to have the column count as numbers.",
+    )
+
+
+def number_column(name: str, reading: Reading, standardise: bool) -> NumberColumn:
     """Learn the median, center and scale of a column with at least one finite number."""
-    present = np.isfinite(x)
-    median = float(np.median(x[present]))
-    x = np.where(present, x, median)
+    assert reading.x is not None
+    present = np.isfinite(reading.x)
+    median = float(np.median(reading.x[present]))
+    x = np.where(present, reading.x, median)
+    center, scale = 0.0, 1.0
     if x.min() == x.max():
-        return NumberColumn(name, kind, median, center=median, scale=np.inf)
-    if not standardise:
-        return NumberColumn(name, kind, median, center=0.0, scale=1.0)
-    # Squares of numbers beyond 1e154 overflow, so the spread is taken in units of the largest one.
-    unit = np.abs(x).max()
-    spread = float(unit * np.std(x / unit))
-    return NumberColumn(name, kind, median, center=float(unit * np.mean(x / unit)), scale=spread or np.inf)
+        center, scale = median, np.inf
+    elif standardise:
+        # Squares of numbers beyond 1e154 overflow, so the spread is taken in units of the largest one.
+        unit = np.abs(x).max()
+        center, scale = float(unit * np.mean(x / unit)), float(unit * np.std(x / unit)) or np.inf
+    return NumberColumn(name, reading.kind, median, center, scale, reading.blanks)
 
 
 def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple[CategoryColumn | None, str]:

@@ -13,8 +13,10 @@ import gzip
 import math
 import zlib
 from collections.abc import Collection, Iterator
+from io import BufferedReader, TextIOWrapper
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,9 +42,24 @@ def read_delimited(path: Path, target: str | None, as_text: Collection[str] = ()
     Values of the columns `as_text` stay as they are written.
     """
     try:
-        _refuse_binary(path)
-        separator = _separator(path)
-        header = _checked_header(path, separator)
+        with _open(path) as file:
+            if b"\0" in file.read(4096):
+                raise InputError(
+                    f"{path} is not text: it holds binary data. Give a table, saved as CSV with UTF-8 encoding."
+                )
+        separator, names = _checked_header(path)
+        frame = pd.read_csv(
+            path,
+            sep=separator,
+            names=names,
+            header=0,
+            index_col=False,
+            skipinitialspace=True,
+            keep_default_na=False,
+            na_values={name: list(TARGET_BLANKS if name == target else FEATURE_BLANKS) for name in names},
+            dtype={name: str for name in names if name == target or name in as_text},
+            low_memory=False,  # else a column's type is guessed piece by piece and may be mixed
+        )
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise InputError(
@@ -51,21 +68,6 @@ def read_delimited(path: Path, target: str | None, as_text: Collection[str] = ()
         ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} is not a complete gzip file ({error}). Make or download it again.") from error
-    try:
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            names=header,
-            header=0,
-            index_col=False,
-            skipinitialspace=True,
-            keep_default_na=False,
-            na_values={name: list(TARGET_BLANKS if name == target else FEATURE_BLANKS) for name in header},
-            dtype={name: str for name in header if name == target or name in as_text},
-            encoding="utf-8",
-            compression="gzip" if _gzipped(path) else None,
-            low_memory=False,  # else a column's type is guessed piece by piece and may be mixed
-        )
     except pd.errors.ParserError as error:
         raise InputError(f"{path} cannot be read as a table: {error}. Look for a quote that is not closed.") from error
     if target in frame.columns:
@@ -107,27 +109,13 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def _gzipped(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
-
-
-def _open(path: Path) -> IO[str]:
-    if _gzipped(path):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _refuse_binary(path: Path) -> None:
-    with gzip.open(path) if _gzipped(path) else path.open("rb") as file:
-        if b"\0" in file.read(4096):
-            raise InputError(
-                f"{path} is not text: it holds binary data. Give a table, saved as CSV with UTF-8 encoding."
-            )
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of each record, blank lines skipped as pandas skips them."""
-    with _open(path) as file:
+    with TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
         line = 1
         try:
@@ -141,36 +129,23 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
             ) from error
 
 
-def _separator(path: Path) -> str:
-    if path.name.lower().removesuffix(".gz").endswith(".tsv"):
-        return "\t"
-    return max(SEPARATORS, key=lambda separator: len(_header(path, separator)))
-
-
-def _header(path: Path, separator: str) -> list[str]:
-    for _, record in _records(path, separator):
-        return record
-    raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
-
-
-def _checked_header(path: Path, separator: str) -> list[str]:
-    """The column names, after a look at every row: each must have as many fields as there are names."""
-    records = _records(path, separator)
-    _, header = next(records)
-    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
+def _checked_header(path: Path) -> tuple[str, list[str]]:
+    """The separator, by which the header has most names, and these, after a look at the fields of every row."""
+    is_tsv = path.name.lower().removesuffix(".gz").endswith(".tsv")
+    headers = {separator: next(_records(path, separator), (1, [])) for separator in ("\t" if is_tsv else SEPARATORS)}
+    separator = max(headers, key=lambda separator: len(headers[separator][1]))
+    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(headers[separator][1])]
+    if not names:
+        raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
     refuse_duplicates(path, names)
-    rows = 0
-    for line, record in records:
+    line = 0
+    for line, record in islice(_records(path, separator), 1, None):
         if len(record) != len(names):
+            fields = f"{len(record)} field{'s' if len(record) > 1 else ''}"
             raise InputError(
-                f"{path} is ragged: line {line} has {_fields(len(record))}, the header has {len(names)}. "
+                f"{path} is ragged: line {line} has {fields}, the header has {len(names)}. "
                 "Correct that line; a text that holds the separator must be quoted."
             )
-        rows += 1
-    if rows == 0:
+    if line == 0:
         raise InputError(f"{path} has column names but no rows. Give a table with at least one row.")
-    return names
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
+    return separator, names

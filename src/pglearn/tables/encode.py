@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,10 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from pglearn.errors import InputError, ModelFileError
 from pglearn.parameters import check_whole
-from pglearn.tables.columns import CategoryColumn, NumberColumn, category_column, number_column
-from pglearn.tables.frames import array_names, as_frame, has_column_names
-from pglearn.tables.guess import Reading, numbers_the_rows, reading_of
-from pglearn.tables.notes import listed, notes_on
+from pglearn.tables.columns import (
+    CategoryColumn,
+    NumberColumn,
+    Reading,
+    category_column,
+    is_text,
+    number_column,
+    numbers_the_rows,
+    reading_of,
+)
+from pglearn.tables.frames import array_names, as_frame, has_column_names, listed
 from pglearn.tables.scaling import half_ranges, ranges_alike
 from pglearn.tables.texts import Floats
 
@@ -35,7 +42,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Categories (text, white space around it dropped; categoricals): one 0/1 feature per level seen in fit, and
     one for missing values if fit saw any; a level that fit did not see is all zeros. A column without a single
     value, of text that hardly repeats, or that only numbers the rows (1, 2, 3, ... over 20 rows or more) is left
-    out, and transform does not ask for it. What was left out or filled in is said in `notes_`.
+    out, and transform does not ask for it.
 
     Parameters
     ----------
@@ -73,36 +80,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ["Missing or infinite numbers take the median of their column: 'age' (1)."]
     """
 
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]  # absent after fit on an array
-    columns_: list[str]
-    feature_names_out_: npt.NDArray[np.object_]
-    source_: npt.NDArray[np.intp]
-    scaled_: bool
-    notes_: list[str]
-
     def __init__(self, scale: Literal["auto"] | bool = "auto", max_levels: int = 50) -> None:
         self.scale = scale
         self.max_levels = max_levels
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the columns of X; y is ignored."""
-        self._check_parameters()
+        if not (isinstance(self.scale, bool | np.bool_) or self.scale == "auto"):
+            raise InputError(f"scale={self.scale!r} is not known: choose 'auto', True or False.")
+        check_whole("max_levels", self.max_levels, 1)
         frame = as_frame(X)
         numbering = [str(name) for name, column in frame.items() if numbers_the_rows(column)]
         readings = {name: reading_of(frame[name]) for name in frame.columns if name not in numbering}
-        categories, cut = self._categories(frame, readings)
-        numeric = {name: (reading, reading.x) for name, reading in readings.items() if reading.x is not None}
-        self.scaled_ = self._scales([x for _, x in numeric.values()], bool(categories))
-        learned: dict[str, NumberColumn | CategoryColumn] = {
-            name: replace(number_column(name, reading.kind, x, self.scaled_), blanks=reading.blanks)
-            for name, (reading, x) in numeric.items()
-        }
-        learned |= categories
-        self.notes_ = [*notes_on(frame, numbering, readings, learned), *cut]
+        of_kind = [name for name, reading in readings.items() if reading.kind == "category"]
+        categories = {name: category_column(name, frame[name], self.max_levels) for name in of_kind}
+        alike = ranges_alike(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
+        beside_categories = any(category for category, _ in categories.values())
+        self.scaled_ = bool(self.scale) if self.scale != "auto" else beside_categories or not alike
+        learned: list[NumberColumn | CategoryColumn] = []
+        for name, reading in readings.items():
+            if reading.x is not None:
+                learned.append(number_column(name, reading, self.scaled_))
+            elif name in categories and (category := categories[name][0]):
+                learned.append(category)
+        self.notes_ = _notes(frame, numbering, readings, learned)
+        self.notes_ += [note for _, note in categories.values() if note]
         if not learned:
             raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
-        self._set_columns([learned[name] for name in readings if name in learned])
+        self._set_columns(learned)
         self._set_names_in(list(frame.columns), named=has_column_names(X))
         return self
 
@@ -187,29 +192,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def _check_parameters(self) -> None:
-        if not (isinstance(self.scale, bool | np.bool_) or self.scale == "auto"):
-            raise InputError(f"scale={self.scale!r} is not known: choose 'auto', True or False.")
-        check_whole("max_levels", self.max_levels, 1)
-
-    def _categories(
-        self, frame: pd.DataFrame, readings: dict[str, Reading]
-    ) -> tuple[dict[str, CategoryColumn], list[str]]:
-        """The columns of categories, and a note on each of which something is lost."""
-        categories, notes = {}, []
-        for name in [name for name, reading in readings.items() if reading.kind == "category"]:
-            category, note = category_column(name, frame[name], self.max_levels)
-            if category:
-                categories[name] = category
-            if note:
-                notes.append(note)
-        return categories, notes
-
-    def _scales(self, numbers: list[Floats], beside_categories: bool) -> bool:
-        if self.scale != "auto":
-            return bool(self.scale)
-        return beside_categories or not ranges_alike(np.array([half_ranges(x) for x in numbers]))
-
     def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
         self._learned = learned
         self.columns_ = [column.name for column in learned]
@@ -251,3 +233,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Give one weight per name in feature_names_out_."
             )
         return a
+
+
+def _notes(
+    frame: pd.DataFrame,
+    numbering: list[str],
+    readings: dict[str, Reading],
+    learned: list[NumberColumn | CategoryColumn],
+) -> list[str]:
+    """Sentences on what was left out, filled in or taken for something else."""
+    notes = []
+    if numbering:
+        they = "it only numbers" if len(numbering) == 1 else "they only number"
+        notes.append(f"Left out because {they} the rows: {listed(numbering)}.")
+    if empty := [name for name, reading in readings.items() if reading.kind == "missing"]:
+        notes.append(f"Left out for want of a single value: {listed(empty)}.")
+    if constant := [c.name for c in learned if isinstance(c, NumberColumn) and np.isinf(c.scale)]:
+        notes.append(f"Of one value only, and so encoded as 0: {listed(constant)}.")
+    if dates := [name for name, reading in readings.items() if reading.kind == "date" and is_text(frame[name])]:
+        notes.append(f"Dates written as text count as dates: {listed(dates)}.")
+    gaps = {name: int(np.sum(~np.isfinite(r.x))) for name, r in readings.items() if r.x is not None}
+    if filled := [name for name, count in gaps.items() if count]:
+        counts = listed(filled, [f" ({gaps[name]})" for name in filled])
+        notes.append(f"Missing or infinite numbers take the median of their column: {counts}.")
+    return [*notes, *(reading.note for reading in readings.values() if reading.note)]

@@ -11,6 +11,8 @@ from scipy.sparse import issparse
 
 from pglearn.errors import InputError
 
+MOST_NAMES_SHOWN = 10
+
 
 def has_column_names(X: Any) -> bool:
     """Whether X is a frame (pandas, polars or like them) rather than an array."""
@@ -65,3 +67,10 @@ def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
         )
     # An array of objects may hold a column of numbers beside a column of text.
     return pd.DataFrame(array, columns=columns).infer_objects()
+
+
+def listed(names: Sequence[str], after: Sequence[str] | None = None) -> str:
+    """The names in quotes, the first ten of them, each with what is to stand after it."""
+    shown = [f"{name!r}{tail}" for name, tail in zip(names, after or [""] * len(names), strict=True)]
+    more = f" and {len(names) - MOST_NAMES_SHOWN} more" if len(names) > MOST_NAMES_SHOWN else ""
+    return ", ".join(shown[:MOST_NAMES_SHOWN]) + more

@@ -15,8 +15,7 @@ import pandas as pd
 from pglearn.errors import InputError
 from pglearn.tables.archive import read_archive
 from pglearn.tables.delimited import read_delimited
-from pglearn.tables.frames import refuse_duplicates
-from pglearn.tables.notes import listed
+from pglearn.tables.frames import listed, refuse_duplicates
 
 
 def read_table(path: str | os.PathLike[str], target: str | None = None, as_text: Collection[str] = ()) -> pd.DataFrame:
@@ -41,7 +40,10 @@ def read_table(path: str | os.PathLike[str], target: str | None = None, as_text:
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
-        frame = _reader(path)(path, target, as_text)
+        readers = [reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)]
+        if not readers:
+            raise InputError(f"{path} has an ending that is not known. Convert it to one of {', '.join(_READERS)}.")
+        frame = readers[0](path, target, as_text)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Check the spelling and the folder you are in.") from error
     except OSError as error:
@@ -86,13 +88,6 @@ _READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]]
 }
 
 
-def _reader(path: Path) -> Callable[[Path, str | None, Collection[str]], pd.DataFrame]:
-    for ending, reader in _READERS.items():
-        if path.name.lower().endswith(ending):
-            return reader
-    raise InputError(f"{path} has an ending that is not known. Convert it to one of {', '.join(_READERS)}.")
-
-
 def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.NDArray[np.object_]]:
     """The features, and the labels of the column `target`: whole numbers as int, other numbers as float, text as str
     without white space around it, truth values as bool; None in the rows to label (a missing value or blank text).
@@ -102,7 +97,11 @@ def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.ND
     array([0, 1, None], dtype=object)
     """
     if target not in frame.columns:
-        raise InputError(_absent(target, [str(name) for name in frame.columns]))
+        names = [str(name) for name in frame.columns]
+        close = [f" Did you mean {name!r}?" for name in difflib.get_close_matches(target, names, n=1)]
+        raise InputError(
+            f"There is no column {target!r} in the table.{''.join(close)} Its columns are {listed(names)}."
+        )
     features = frame.drop(columns=target)
     if len(features.columns) == 0:
         raise InputError(f"The table holds only the target {target!r}. Add at least one column of features.")
@@ -115,12 +114,6 @@ def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.ND
             "Leave the rows to label blank; if -1 is a class, give it another name."
         )
     return features, np.array([*classes, None], dtype=object)[codes]
-
-
-def _absent(target: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(target, names, n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
-    return f"There is no column {target!r} in the table.{guess} Its columns are {listed(names)}."
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,6 @@ _ISO_DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
-_WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _GROUPS_OF_DIGITS = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
 
 
@@ -43,11 +42,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
-
-
-def without_decimals(text: str) -> str:
-    """1 for 1.0, which pandas writes for a level 1 where a blank is among whole numbers."""
-    return _WHOLE_AS_FLOAT.sub(r"\1", text)
 
 
 def numbers_in(texts: Sequence[str]) -> Floats:
@@ -78,8 +72,6 @@ def _seconds(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def first_with_comma(texts: Sequence[str]) -> str | None:
-    """The first text with a comma if all are numbers but for commas (1,5 or 1,000), else None."""
-    if not all(_GROUPS_OF_DIGITS.fullmatch(text) for text in texts):
-        return None
-    return next((text for text in texts if "," in text), None)
+def have_commas(texts: Sequence[str]) -> bool:
+    """Whether all texts are numbers but for commas (1,5 or 1,000)."""
+    return any("," in text for text in texts) and all(_GROUPS_OF_DIGITS.fullmatch(text) for text in texts)

@@ -30,22 +30,17 @@ def encoded(encoder, name, values):
 # Columns that number the rows
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        np.arange(20),
-        np.arange(1000.0, 1000.0 + N),
-        pd.array(np.arange(1, N + 1), dtype="Int64"),
-        np.arange(N, dtype=np.uint8)[::-1],
-    ],
-)
+@pytest.mark.parametrize("column", [np.arange(20), np.arange(1000.0, 1000.0 + N), np.arange(N, dtype=np.uint8)[::-1]])
 def test_column_that_numbers_the_rows_is_left_out(column):
+    with pytest.raises(
+        InputError, match=r"No column can be used\. Left out because they only number the rows: 'a', 'b'"
+    ):
+        TableEncoder().fit(pd.DataFrame({"a": column, "b": column}))
     encoder = fitted(id=column)
     assert encoder.columns_ == ["x"]
     assert encoder.notes_ == ["Left out because it only numbers the rows: 'id'."]
-    assert encoder.transform(pd.DataFrame({"x": [1.5]})).tolist() == [[1.5]]
-    again = TableEncoder.from_arrays(encoder.to_arrays())
-    assert again.transform(pd.DataFrame({"x": [1.5]})).tolist() == [[1.5]]
+    for one in (encoder, TableEncoder.from_arrays(encoder.to_arrays())):
+        assert one.transform(pd.DataFrame({"x": [1.5]})).tolist() == [[1.5]]
 
 
 @pytest.mark.parametrize(
@@ -54,11 +49,9 @@ def test_column_that_numbers_the_rows_is_left_out(column):
         np.arange(19),
         RNG.permutation(N),
         np.arange(N) * 2,
-        np.arange(N) + 0.5,
         np.where(np.arange(N) == 7, np.nan, np.arange(N)),
         np.r_[np.arange(N - 1), np.inf],
         np.arange(N) // 2,
-        np.full(N, 2.0**60),
         np.r_[1.0, np.full(N - 1, -1e200)],
         np.arange(N) % 2 == 0,
     ],
@@ -67,12 +60,6 @@ def test_column_that_may_be_more_than_a_count_is_kept(column):
     encoder = fitted(id=column)
     assert encoder.columns_ == ["id", "x"]
     assert not any("numbers the rows" in note for note in encoder.notes_)
-
-
-def test_nothing_but_counts():
-    words = r"No column can be used\. Left out because they only number the rows: 'a', 'b'\. Add"
-    with pytest.raises(InputError, match=words):
-        TableEncoder().fit(pd.DataFrame({"a": np.arange(N), "b": np.arange(N)}))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +86,9 @@ def test_iso_text_is_a_date_in_seconds():
         "Dates written as text count as dates: 't'.",
         "Missing or infinite numbers take the median of their column: 't' (1).",
     ]
+    words = r"'t' held a date in fit and now holds '01/05/2024'\. Write it as 2024-05-31, or leave it blank"
+    with pytest.raises(InputError, match=words):
+        encoded(encoder, "t", ["2024-05-01", "01/05/2024"])
 
 
 def test_dates_are_the_same_as_text_and_as_dates():
@@ -110,27 +100,14 @@ def test_dates_are_the_same_as_text_and_as_dates():
         assert expected[:2] == [1714570200, 1714608000]
         for other in (texts, moments, moments.dt.tz_localize("UTC"), moments.astype(object)):
             assert encoded(encoder, "t", other) == expected
-    assert encoded(encoder, "t", [None] * 3) == [expected[2]] * 3
-    assert encoded(encoder, "t", ["", " ", "2024-05-02"]) == [expected[2], expected[2], expected[1]]
+    assert encoded(encoder, "t", [None, " ", "2024-05-01 13:30:00+02:00"]) == [expected[2], expected[2], 1714563000]
+    assert encoded(encoder, "t", ["9999-12-31"]) == [253402214400]  # beyond what pandas takes
 
 
-def test_dates_of_a_file(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("t,x\n9999-12-31,1\n,2\n2024-05-01 13:30:00+02:00,3\n")
-    encoder = TableEncoder(scale=False).fit(read_table(path))
-    assert encoder.transform(read_table(path))[[0, 2], 0].tolist() == [253402214400, 1714563000]
-
-
-@pytest.mark.parametrize("word", ["soon", "01/05/2024", "2024-02-30", "20240501", "2024-W18", "2024-05", "2024-05-01T"])
+@pytest.mark.parametrize("word", ["01/05/2024", "2024-02-30", "20240501", "2024-W18", "2024-05-01T"])
 def test_one_text_that_is_no_iso_date_makes_a_category(word):
     encoder = fitted(t=["2024-05-01", word, None])
     assert f"t={word}" in encoder.feature_names_out_
-
-
-def test_date_that_is_now_another_text():
-    words = r"'t' held a date in fit and now holds '01/05/2024'\. Write it as 2024-05-31, or leave it blank"
-    with pytest.raises(InputError, match=words):
-        encoded(fitted(t=DATES), "t", ["2024-05-01", "01/05/2024"])
 
 
 # Numbers among stray words
@@ -150,48 +127,33 @@ def test_few_stray_words_among_numbers_count_as_missing(word):
         f"Column 'v' is taken as numbers: 2 values that are none count as missing (first {word!r}). "
         "Correct what should be a number.",
     ]
-    assert encoded(encoder, "v", [word, "7", None]) == [19.0, 7, 19.0]
-    assert encoded(encoder, "v", [word]) == [19.0]
-    assert encoded(encoder, "v", [7.0]) == [7]
-
-
-def test_stray_word_that_fit_has_not_seen_is_refused_and_the_others_are_stored():
-    encoder = fitted(v=with_stray("?"))
-    assert "numbers: 1 value that is none counts as missing (first '?')." in encoder.notes_[1]
+    for one in (encoder, TableEncoder.from_arrays(encoder.to_arrays())):
+        assert encoded(one, "v", [word, "7", None]) == [19.0, 7, 19.0]
+        assert encoded(one, "v", [word]) == [19.0]
+        assert encoded(one, "v", [7.0]) == [7]
     with pytest.raises(InputError, match=r"'v' held a number in fit and now holds '-'\. Correct that value"):
-        encoded(encoder, "v", ["1", "?", "-"])
-    again = TableEncoder.from_arrays(encoder.to_arrays())
-    assert encoded(again, "v", ["?", "3"]) == encoded(encoder, "v", ["?", "3"])
+        encoded(encoder, "v", ["1", word, "-"])
 
 
-def test_numbers_and_words_of_one_object_column():
-    column = pd.Series([*range(0, 2 * N - 2, 2), "?"], dtype=object)
-    assert fitted(v=column).feature_names_out_.tolist() == ["v", "x"]
-
-
-def test_many_stray_words_leave_text_and_are_named():
-    encoder = fitted(v=with_stray(["12 m", "?", "?"]))
-    assert "v=?" in encoder.feature_names_out_
+@pytest.mark.parametrize(
+    ("column", "first"),
+    [
+        (with_stray(["12 m", "?", "?"]), "12 m"),
+        (with_stray(["?"] * 10, rows=49), "?"),
+        (["3", "1,5"], "1,5"),
+        (["-0,5", "1,5"], "-0,5"),
+        (["1.000,50", "1,5"], "1.000,50"),
+    ],
+)
+def test_numbers_among_too_many_stray_words_or_with_commas_are_text_and_named(column, first):
+    encoder = fitted(v=column)
+    assert f"v={first}" in encoder.feature_names_out_
     assert encoder.notes_ == [
-        "Column 'v' is taken as text, for of its values, most of them numbers, 3 are none (first '12 m'). "
-        "Write these as numbers or leave them blank to have the column count as numbers."
+        f"Column 'v' is taken as text, for not all of its values are numbers (first {first!r}). Write numbers with "
+        "decimal points, and leave others blank, to have the column count as numbers."
     ]
-    notes = fitted(v=with_stray(["?"] * 10, rows=100)).notes_
-    assert "10 are none (first '?')" in notes[0]
-    assert notes[1].startswith("Column 'v' is left out: 91 different values")
 
 
-@pytest.mark.parametrize("column", [["1", "2", "3", "4", "x", "y"] * 9, ["1", "2", "3"] * 9, ["1,5", "a,b"] * 9])
+@pytest.mark.parametrize("column", [["1", "2", "3", "4", "x", "y"] * 9, ["1,5", "a,b"] * 9])
 def test_categories_with_numbers_among_them_are_not_spoken_of(column):
     assert fitted(v=column).notes_ == []
-
-
-@pytest.mark.parametrize("column", [["3", "1,5"], ["-0,5", "1,5"], ["1.000,50", "1,5"]])
-def test_decimal_commas(column):
-    encoder = fitted(v=column)
-    first = next(text for text in column if "," in text)
-    assert encoder.columns_ == ["v", "x"]
-    assert encoder.notes_ == [
-        f"Column 'v' is taken as text, for its numbers are written with commas (first {first!r}). "
-        "Write decimal points, and nothing between thousands, to have it count as numbers."
-    ]
