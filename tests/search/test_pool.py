@@ -218,11 +218,16 @@ def test_workers_on_another_machine_are_told_what_to_use():
 ORPHANS = """
 import sys
 from pglearn import PGLearnClassifier
-from pglearn.search import checkpoint
+from pglearn.search import checkpoint, pool
 from tests.search.fakes import points
 checkpoint.EVERY = 0.0
-setting = {"n_jobs": 2, "unit_steps": 10**7, "alpha": 0.999, "random_state": 0, "checkpoint": sys.argv[1]}
-PGLearnClassifier(**setting).fit(*points(), listeners=(lambda event: print(event["event"], flush=True),))
+
+def tell(event):
+    print(event["event"], flush=True)
+    if event["number"] > 9:
+        pool.PART = 10**7  # workers are in the middle of one from now on
+
+PGLearnClassifier(n_jobs=2, unit_steps=10**7, random_state=0, checkpoint=sys.argv[1]).fit(*points(), listeners=(tell,))
 """
 
 
@@ -235,7 +240,8 @@ def test_workers_whose_parent_was_killed_stop_and_clean_up_after_it(tmp_path):
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         try:
-            assert sum(line == "checkpoint_written\n" and 1 for line in islice(parent.stdout, 20)) > 9, "they run"
+            assert list(islice(parent.stdout, 11))[-1] == "checkpoint_written\n", "they run"
+            time.sleep(0.5)
             assert list(temporary.glob("pglearn-*"))
         finally:
             parent.kill()
