@@ -6,14 +6,14 @@ import threading
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pglearn.engine import Configuration, CPUEngine
-from pglearn.graph.descent import near_points
 from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.search.pool import run_task
-from pglearn.threads import _cores, at_most, each, in_parts, threads
+from pglearn.threads import at_most, each, in_parts, one_thread, threads
 from tests.problems import partly_labelled, points
 
 
@@ -34,20 +34,6 @@ def test_no_more_threads_than_allowed(monkeypatch):
             here = threading.get_ident()
             assert set(each(lambda _: threading.get_ident(), 10)) == {here}
     assert threads() == 1
-
-
-def test_the_cores_are_counted_once(monkeypatch):
-    asked = []
-    monkeypatch.setattr("joblib.cpu_count", lambda: asked.append(None) or 3)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    _cores.cache_clear()
-    try:
-        assert [threads() for _ in range(5)] == [3] * 5
-        monkeypatch.setenv("OMP_NUM_THREADS", "2")
-        assert threads() == 2
-    finally:
-        _cores.cache_clear()
-    assert len(asked) == 1
 
 
 def test_an_error_in_a_part_is_raised():
@@ -79,10 +65,15 @@ def test_a_step_is_the_same_to_the_bit_on_any_number_of_threads(neighbours, monk
     assert results[0] == results[1] == results[2]
 
 
-def test_near_points_are_the_same_on_any_number_of_threads():
-    Z = points(900, 6)
-    found = []
-    for limit in (1, 3):
-        with at_most(limit):
-            found.append(near_points(Z, 20))
-    np.testing.assert_array_equal(*found)
+def test_the_last_who_needs_one_blas_thread_lifts_the_limit():
+    def blas_threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2):
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}

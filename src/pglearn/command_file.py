@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,4 @@ class Command:
 
 def remove(output: Path) -> None:
     """Remove the checkpoint of a search whose results are there."""
-    from pglearn.search import checkpoint
-
-    checkpoint.remove(output / FOLDER, NAME)
+    shutil.rmtree(output / FOLDER)

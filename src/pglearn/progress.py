@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
@@ -37,7 +36,7 @@ class _Bar:
         self._progress = progress
         self._task = progress.add_task("", best="", total=None)
         self._what, self._rounds = "", 0
-        self._units: list[float] = []  # that a candidate uses in each round
+        self._candidates, self._ends = 0, [0.0]  # ends of the rounds, in units
         self._lowest, self._highest = float("inf"), -1.0
 
     def __call__(self, event: Event) -> None:
@@ -51,14 +50,17 @@ class _Bar:
                 progress.update(task, completed=event["spent"], best=best)
             case "search_started" | "search_resumed":
                 self._what, self._rounds = _described(event), event["rounds"]
-                self._units = np.diff(event["milestones"], prepend=0.0).tolist()
-                total, done = event["candidates"] * event["budget"], event.get("units", 0.0)
+                self._candidates, self._ends = event["candidates"], [0.0, *event["milestones"]]
+                total, done = self._candidates * event["budget"], self._candidates * self._ends[event.get("round", 0)]
                 progress.update(task, total=total, completed=done, description=self._what)
             case "round_started":
                 progress.update(task, description=f"{self._what} · round {event['round'] + 1}/{self._rounds}")
             case "candidate_advanced":
                 self._lowest = min(self._lowest, event["loss"])
-                progress.update(task, advance=self._units[event["round"]], best=f"best loss {self._lowest:.4g}")
+                units = self._ends[event["round"] + 1] - self._ends[event["round"]]
+                progress.update(task, advance=units, best=f"best loss {self._lowest:.4g}")
+            case "round_ended":
+                progress.update(task, completed=self._candidates * self._ends[event["round"] + 1])
             case "worker_lost":
                 progress.console.print(f"A worker died, with {len(event['candidates'])} candidates under way.")
             case "answer_started":

@@ -1,4 +1,5 @@
 """Threads inside one evaluation: compiled loops leave the GIL alone, so plain threads share the rows among them.
+BLAS and OpenMP have one thread each, so that their sums round alike on every worker.
 
 A part never writes where another does and sums nothing with it, so the result does not depend on how many there are. A
 search that runs several candidates at a time leaves one thread to each (`pglearn.search.pool`).
@@ -7,15 +8,17 @@ search that runs several candidates at a time leaves one thread to each (`pglear
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import joblib
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 PARTS_PER_THREAD = 4  # so that one who is given the harder rows is not waited for
 MOST_SUMS, ROWS_PER_SUM = 16, 4_096
@@ -85,3 +88,40 @@ def _alone(call: Callable[[int], Any], at: int) -> Any:
 def _executor(workers: int, process: int) -> ThreadPoolExecutor:
     """Threads are kept: a solve asks for them some thousand times. A forked process has none of its parent's."""
     return ThreadPoolExecutor(workers, thread_name_prefix="pglearn")
+
+
+class _OneBlasThread:
+    """The limit of BLAS, which is one for the process. The last who needs it lifts it: a task that ends must not lift
+    that of another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._needed_by = 0
+        self._limited = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._needed_by == 0:
+                self._limited.enter_context(_libraries().limit(limits=1))
+            self._needed_by += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._needed_by -= 1
+            if self._needed_by == 0:
+                self._limited.close()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One BLAS and OpenMP thread for this thread within, and one BLAS thread for all others."""
+    with _one_blas_thread, _libraries().select(user_api="openmp").limit(limits=1):  # OpenMP has one for every thread
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds

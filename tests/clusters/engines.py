@@ -1,4 +1,4 @@
-"""Engines that die on the way, at module level so that workers on a cluster can import them."""
+"""An engine that dies on the way, at module level so that workers on a cluster can import it."""
 
 from __future__ import annotations
 
@@ -11,41 +11,24 @@ from pathlib import Path
 
 from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.problem import Problem
-from tests.search.fakes import Sleepy
-
-
-@dataclass(frozen=True)
-class SaysThatItRuns(Sleepy):
-    """Leaves a file for every candidate that it has evaluated."""
-
-    folder: str = ""
-
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        evaluation = super().judged(problem, configuration)
-        (Path(self.folder) / str(configuration.k)).touch()
-        return evaluation
 
 
 @dataclass(frozen=True)
 class DiesOnce(CPUEngine):
     """Notes every evaluation, a byte each in a file per process; the first process to have made so many is killed.
 
-    `generations` above it, that is: 0 is the process itself; of a Python worker of Spark, 2 is its executor and 3 the
-    worker that started that. It is killed as soon as the file `after` is there, if one is named.
+    `generations` above it, that is: 0 is the process itself; of a Python worker of Spark, 2 is its executor.
     """
 
     folder: str = ""
     generations: int = 0
     most: int = 5
-    after: str = ""
 
     def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         path = Path(self.folder) / f"process-{os.getpid()}"
         with path.open("ab") as file:
             file.write(b".")
         if path.stat().st_size == self.most and self._first():
-            while self.after and not (Path(self.folder) / self.after).exists():
-                time.sleep(0.01)
             os.kill(self._victim(), signal.SIGKILL)
             time.sleep(30)  # no result from an orphan, which is ended by others or, at the latest, now
             os._exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -29,7 +28,8 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 @contextmanager
 def started(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process whose workers can import the tests, ended with the block."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment}
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=log.parent
@@ -43,39 +43,6 @@ def started(command: list[str], log: Path, **environment: str) -> Iterator[subpr
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def children(pid: int, what: str) -> list[int]:
-    """The children of a process that have `what` in their command line."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        found = [child for task in tasks for child in (task / "children").read_text().split()]
-        return [int(child) for child in found if what.encode() in Path(f"/proc/{child}/cmdline").read_bytes()]
-    except OSError:
-        return []  # it has ended meanwhile
-
-
-def workers_of(nannies: list[int]) -> list[int]:
-    """The processes in which dask workers run, less those that are being started again."""
-    return [worker for nanny in nannies for worker in children(nanny, "spawn_main")]
-
-
-@contextmanager
-def dask_cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[int]]]:
-    """dask://host:port of a scheduler, and the ids of its workers' nannies."""
-    found = folder / "scheduler.json"
-    at = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    with ExitStack() as stack:
-        scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", *at, "--scheduler-file", str(found)]
-        stack.enter_context(started(scheduler, folder / "scheduler.log"))
-        address = wait_for(lambda: found.exists() and found.read_text() and json.loads(found.read_text()), "dask")
-        address = address["address"]
-        nannies = []
-        for number in range(workers):
-            worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--host", "127.0.0.1"]
-            worker += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
-            nannies.append(stack.enter_context(started(worker, folder / f"worker-{number}.log")).pid)
-        yield address.replace("tcp://", "dask://"), nannies
 
 
 @contextmanager
@@ -96,20 +63,6 @@ def ray_cluster(workers: int = 2) -> Iterator[str]:
         yield "ray"
     finally:
         ray.shutdown()
-
-
-@contextmanager
-def ray_head(folder: Path, port: int, workers: int = 2) -> Iterator[str]:
-    """ray://host:port of a head that takes clients. It listens on every address that there is: tests give it a network
-    with loopback alone (tests/clusters/ray_client.py)."""
-    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", "--node-ip-address", "127.0.0.1"]
-    start += ["--num-cpus", str(workers), "--include-dashboard", "false", "--disable-usage-stats"]
-    start += ["--object-store-memory", str(2**28), "--ray-client-server-port", str(port)]
-    log = folder / "head.log"
-    with started(start, log) as head:
-        wait_for(lambda: "Ray runtime started" in log.read_text() or head.poll() is not None, "a Ray head")
-        assert head.poll() is None, log.read_text()
-        yield f"ray://127.0.0.1:{port}"
 
 
 @contextmanager

@@ -5,11 +5,9 @@ An engine is tested where PGLEARN_TEST_EXTRAS names it.
 
 from __future__ import annotations
 
+import logging
 import os
-import re
-import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -23,18 +21,17 @@ from pglearn.errors import InputError, WorkerError
 from pglearn.search import Stint
 from pglearn.search.pool import PART, PART_SECONDS
 from pglearn.search.workers import workers_for
-from tests.clusters.engines import DiesOnce, SaysThatItRuns
-from tests.clusters.processes import dask_cluster, ray_cluster, spark_cluster, wait_for, workers_of
-from tests.clusters.test_choice import fit, table  # noqa: F401  a fixture
+from tests.clusters.engines import DiesOnce
+from tests.clusters.processes import ray_cluster, spark_cluster, wait_for
 from tests.conftest import EXTRAS
-from tests.search.fakes import CountsThreads, KillsItsWorker, SeesWritablePoints, Sleepy, small_problem
-from tests.search.test_failures import searched as within_time
-from tests.search.test_pool import assert_identical, candidates, ones, pool_of, searched
+from tests.search.fakes import KillsItsWorker, LooksAround, Sleepy, candidates, ones, pool_of, ran
+from tests.search.test_pool import assert_identical, came_back, searched
 
 CLUSTERS = [name for name in ("dask", "ray", "spark") if name in EXTRAS]
 
 # Warnings of other packages are not ours to answer for.
 pytestmark = [
+    pytest.mark.xdist_group("clusters"),
     pytest.mark.filterwarnings("default"),
     pytest.mark.skipif(not CLUSTERS, reason="PGLEARN_TEST_EXTRAS names none of dask, ray, spark"),
 ]
@@ -50,10 +47,18 @@ def serial():
 
 
 @pytest.fixture(scope="module")
-def dask(tmp_path_factory):
-    """An address, and the ids of the nannies of two workers."""
-    with dask_cluster(tmp_path_factory.mktemp("dask")) as cluster:
+def dask_workers():
+    """A cluster of two workers, each in a process of its own."""
+    from distributed import LocalCluster
+
+    at = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **at) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def dask(dask_workers):
+    return dask_workers.scheduler_address.replace("tcp://", "dask://")
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +92,7 @@ def spark(spark_address):
 
 @pytest.fixture(params=CLUSTERS)
 def cluster(request):
-    found = request.getfixturevalue(request.param)
-    return found[0] if request.param == "dask" else found
-
-
-def is_spark(cluster):
-    return not isinstance(cluster, str)
+    return request.getfixturevalue(request.param)
 
 
 # Before any context is made: a process has one at a time
@@ -104,7 +104,7 @@ def test_no_ray_is_started_by_us():
 
     assert not ray.is_initialized()
     with pytest.raises(InputError, match=r"connected to none: call ray\.init"):
-        pool_of(CPUEngine(), workers_for("ray", 2)).__enter__()
+        searched(CPUEngine(), workers_for("ray", 2))
 
 
 @only("spark")
@@ -136,71 +136,32 @@ def assert_only_its_own_task_runs_again(cluster, serial, engine):
 
 
 def test_a_candidate_that_always_kills_its_worker_is_an_error_and_the_next_search_works(cluster, serial):
-    engine = KillsItsWorker(parent=os.getpid())
-    with (
-        pool_of(engine, workers_for(cluster, 2)) as pool,
-        pytest.raises(WorkerError, match="Workers died each time that they were given the same task"),
-    ):
-        list(pool.run(candidates(1), Stint(steps=1)))
+    with pytest.raises(WorkerError, match="Workers died each time that they were given the same task"):
+        came_back(KillsItsWorker(parent=os.getpid()), workers_for(cluster, 2), ones(1), Stint(until=1))
     assert_identical(searched(CPUEngine(), workers_for(cluster, 2)), serial)
 
 
 def test_workers_see_the_points_read_only_and_have_one_thread(cluster):
-    with pool_of(SeesWritablePoints(), workers_for(cluster, 2)) as pool:
-        assert [candidate.loss for candidate in pool.run(ones(2), Stint(steps=0))] == [0.0, 0.0]
-    with pool_of(CountsThreads(), workers_for(cluster, 2)) as pool:
-        assert [candidate.loss for candidate in pool.run(ones(4), Stint(steps=0))] == [1.0] * 4
+    back = came_back(LooksAround(), workers_for(cluster, 2), ones(4), Stint(until=1))
+    assert [candidate.loss for candidate in back] == [1.0] * 4
 
 
-def test_after_a_stop_candidates_come_back_as_they_are(cluster):
-    with pool_of(CPUEngine(), workers_for(cluster, 2)) as pool:
-        pool.stop()
-        back = list(pool.run(candidates(), Stint(steps=5)))
-    assert len(back) == 4
-    assert not any(candidate.started for candidate in back)
-
-
-def test_a_stop_does_not_wait_for_running_tasks(cluster, tmp_path):
-    with pool_of(SaysThatItRuns(0.05, str(tmp_path)), workers_for(cluster, 2)) as pool:
-        ran = pool.run(ones(2), Stint(seconds=600))
-        waiting = threading.Thread(target=lambda: (wait_for(lambda: any(tmp_path.iterdir()), "a task"), pool.stop()))
-        waiting.start()
-        back = list(ran)
-        waiting.join()
+def test_a_stop_does_not_wait_for_running_tasks(cluster):
+    with pool_of(Sleepy(0.05), workers_for(cluster, 2)) as pool:
+        ran(pool, ones(2), Stint(until=0.1, in_seconds=True))  # workers take a while to start
+        threading.Timer(0.5, pool.stop).start()
         begun = time.monotonic()
-    assert sorted(candidate.id for candidate in back) == [0, 1]
-    assert not any(candidate.started for candidate in back)
-    assert time.monotonic() - begun < PART_SECONDS
+        assert ran(pool, ones(2), Stint(until=600, in_seconds=True)) == []
+        assert time.monotonic() - begun < PART_SECONDS
 
 
-def test_max_time_is_honoured_to_within_one_step(cluster):
-    step, told = 0.3, []
-    within_time(Sleepy(0.0), cluster)  # workers take a while to start
-    result = within_time(Sleepy(step), cluster, [told.append], max_time=2.0)
-    assert result.reason == "out of time"
-    took = told[-1]["time"] - told[0]["time"]
-    assert 2.0 <= took < 2.0 + step + 1.5  # and some patience: those that wait come back by tasks of the engine's
-    assert np.isfinite(result.ranked[0].loss)
-
-
-def test_a_stint_of_seconds_is_on_the_clock_of_the_worker(cluster):
-    """Three candidates on two workers: the one that waits for its turn has as much time as the others."""
-    step, seconds = 0.05, 0.5
-    with pool_of(Sleepy(step), workers_for(cluster, 2)) as pool:
-        back = list(pool.run(ones(3), Stint(seconds=seconds)))
-    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
-    for candidate in back:
-        assert 0.5 * seconds < candidate.seconds < seconds + step + 1.0  # some patience with a busy machine
-        assert 0.5 * seconds < candidate.steps * step + step
-
-
-def test_the_shell_runs_on_it(cluster, table):  # noqa: F811
-    name = "spark" if is_spark(cluster) else cluster  # the application that there is
-    _, output = fit(table, "--cluster", "serial")
-    expected = (output / "predictions.csv").read_text()
-    code, output = fit(table, "--cluster", name)
-    assert code == 0
-    assert (output / "predictions.csv").read_text() == expected
+def test_the_deadline_is_honoured_to_within_one_step(cluster):
+    with pool_of(Sleepy(0.3), workers_for(cluster, 2)) as pool:
+        ran(pool, ones(2), Stint(until=0.1, in_seconds=True))
+        begun = time.monotonic()
+        back = ran(pool, ones(2), Stint(until=1000, deadline=time.time() + 2))
+        assert 2.0 <= time.monotonic() - begun < 2.0 + 0.3 + 1.5  # and some patience: they come back by a task
+    assert all(candidate.started for candidate in back)
 
 
 # One engine
@@ -210,7 +171,7 @@ def test_the_shell_runs_on_it(cluster, table):  # noqa: F811
 def test_a_given_client_is_used_and_left_open(dask, serial):
     from distributed import Client
 
-    with Client(dask[0].replace("dask://", "tcp://"), set_as_default=False) as client:
+    with Client(dask.replace("dask://", "tcp://"), set_as_default=False) as client:
         assert_identical(searched(CPUEngine(), workers_for(client, 1)), serial)
         with client.get_executor(pure=False) as executor:
             assert_identical(searched(CPUEngine(), workers_for(executor, 1)), serial)
@@ -218,20 +179,18 @@ def test_a_given_client_is_used_and_left_open(dask, serial):
 
 
 @only("dask")
-def test_data_that_died_with_all_dask_workers_is_scattered_again(dask, serial):
-    address, nannies = dask
-    with pool_of(CPUEngine(), workers_for(address, 2)) as pool:
-        ran = pool.run(candidates(), Stint(steps=40))
-        first = next(ran)
-        for worker in workers_of(nannies):
-            os.kill(worker, signal.SIGKILL)
-        back = {candidate.id: candidate for candidate in (first, *ran)}
-    with pool_of(CPUEngine(), workers_for("serial", 1)) as pool:
-        expected = {candidate.id: candidate for candidate in pool.run(candidates(), Stint(steps=40))}
+def test_data_that_died_with_all_dask_workers_is_scattered_again(dask_workers, dask):
+    with pool_of(CPUEngine(), workers_for(dask, 2)) as pool:
+        groups = pool.run(candidates(), Stint(until=40))
+        back = {candidate.id: candidate for candidate in next(groups)}
+        for nanny in dask_workers.workers.values():
+            os.kill(nanny.pid, signal.SIGKILL)
+        back |= {candidate.id: candidate for group in groups for candidate in group}
+    expected = came_back(CPUEngine(), workers_for("serial", 1), candidates(), Stint(until=40))
     assert sorted(back) == [0, 1, 2, 3]
-    for number in range(4):
-        assert back[number].history == expected[number].history
-        np.testing.assert_array_equal(back[number].a, expected[number].a)
+    for candidate in expected:
+        assert back[candidate.id].history == candidate.history
+        np.testing.assert_array_equal(back[candidate.id].a, candidate.a)
 
 
 @only("dask")
@@ -246,53 +205,6 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
         searched(CPUEngine(), workers_for("dask://127.0.0.1:9", 2))
 
 
-@only("ray")
-def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
-    with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
-        workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
-
-
-@only("ray")
-def test_the_shell_is_a_client_of_a_ray_head_that_asks_for_a_token(table):  # noqa: F811
-    alone = ["unshare", "--map-root-user", "--net"]  # Ray would listen beyond loopback, if there was more
-    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no network of its own may be made here")
-    _, output = fit(table, "--cluster", "serial")
-    expected = (output / "predictions.csv").read_text()
-    for attempt in range(3):  # a server of Ray's own may not have started in the time that it gives it, or have died
-        output = table.parent / f"out of ray {attempt}"
-        arguments = [str(table), "--target", "side", "-o", str(output), "--quiet", "--budget", "2"]
-        command = [*alone, sys.executable, str(Path(__file__).parent / "ray_client.py"), *arguments]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        if not re.search(
-            "Starting Ray client server failed|Initialization failure from server", ran.stdout + ran.stderr
-        ):
-            break
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert (output / "predictions.csv").read_text() == expected
-
-
-class Gone:
-    """A client whose scheduler has gone without its knowing."""
-
-    status = "running"
-
-    def wait_for_workers(self, n, timeout):
-        from distributed.comm import CommClosedError
-
-        raise CommClosedError("in <TCP (closed) >")
-
-
-@only("dask")
-def test_a_scheduler_that_has_gone_is_a_sentence():
-    from pglearn.search.clusters.dask import Cluster
-
-    workers = Cluster(Gone(), 2)
-    workers.handle(small_problem())
-    with pytest.raises(WorkerError, match="does not answer any more: start it and fit again"):
-        workers.executor()
-
-
 @only("spark")
 def test_a_killed_spark_executor_costs_its_own_task(spark, serial, tmp_path):
     engine = DiesOnce(folder=str(tmp_path), generations=2)
@@ -304,23 +216,3 @@ def test_a_session_is_taken_for_its_context(spark, serial):
     from pyspark.sql import SparkSession
 
     assert_identical(searched(CPUEngine(), workers_for(SparkSession(spark), 2)), serial)
-
-
-@only("spark")
-def test_a_session_without_a_context_is_refused(spark):
-    class Connected:
-        @property
-        def sparkContext(self):
-            raise NotImplementedError
-
-    from pglearn.search.clusters.spark import Cluster
-
-    with pytest.raises(InputError, match="session of Spark Connect, which has no RDDs"):
-        Cluster(Connected(), 2).handle(small_problem())
-
-
-@only("spark")
-def test_a_killed_worker_of_a_standalone_cluster_costs_what_ran_on_it(spark, serial, tmp_path):
-    """The daemon that starts executors; last, because nobody starts it again."""
-    engine = DiesOnce(folder=str(tmp_path), generations=3)
-    assert_only_its_own_task_runs_again(spark, serial, engine)

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from pglearn.engine import Configuration, CPUEngine, Evaluation
+from pglearn.engine import Configuration, Evaluation
 from pglearn.loss import Yardstick
 from pglearn.problem import Problem
-from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult
+from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult, Stint
 from pglearn.search.candidate import Draws, Space
+from pglearn.search.checkpoint import Checkpoint
 from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import workers_for
+from pglearn.search.workers import Workers, workers_for
 
 NEVER_ENOUGH = Descent(Yardstick(perfect=0.0, chance=1.0), enough=-np.inf)  # no loss is low enough to stop
 
 
+def points(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Forty of two classes, every other one labelled."""
+    X = np.random.default_rng(seed).normal(size=(40, 3))
+    X[:20, 0] += 1
+    return X, np.where(np.arange(40) % 2 == 0, np.repeat([0, 1], 20), -1)
+
+
 def small_problem() -> Problem:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 3))
-    X[:12, 0] += 2
-    y = np.repeat([0, 1], 12)
-    return Problem.of(X, np.where(rng.random(24) < 0.5, y, -1))
+    return Problem.of(*points())
 
 
 def small_search() -> Search:
@@ -38,26 +40,40 @@ def small_search() -> Search:
     return Search(Schedule(budget=4, rate=2, population=4), draws, unit_steps=2)
 
 
-class Fake:
-    """An engine of one configuration at a time; subclasses say what a configuration is worth."""
-
-    together = 1
-
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        return [self.judged(problem, configuration) for configuration in configurations]
-
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        raise NotImplementedError
+def candidates(number: int = 4) -> list[Candidate]:
+    return [small_search().draws.candidate(id) for id in range(number)]
 
 
-@dataclass(frozen=True)
-class Scripted(Fake):
-    """The loss of a candidate is what the script says of its k, wherever its a stands."""
+def ones(number: int) -> list[Candidate]:
+    return [Candidate(id, k=id, a=np.ones(2)) for id in range(number)]
 
-    loss_of: Callable[[int], float]
 
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        return Evaluation(self.loss_of(configuration.k), 0.5, np.ones_like(configuration.a))
+def pool_of(engine: object, workers: Workers, descent: Descent = NEVER_ENOUGH) -> Pool:
+    return Pool(small_problem(), Task(engine, descent), workers)
+
+
+def serial_pool(engine: object) -> Pool:
+    return pool_of(engine, workers_for("serial", 1))
+
+
+def ran(pool: Pool, given: Iterable[Candidate], stint: Stint) -> list[Candidate]:
+    """Where the candidates stand that came in."""
+    last = {candidate.id: candidate for group in pool.run(list(given), stint) for candidate in group}
+    return [last[id] for id in sorted(last)]
+
+
+def paper_search(
+    pool: Pool, listeners: Iterable[Listener] = (), checkpoint: Checkpoint | None = None, **options: Any
+) -> SearchResult:
+    """The paper's T = 8, r = 2, B = 16 on candidates whose k is their number."""
+    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), **{"unit_steps": 1, **options})
+    with pool:
+        return search.run(pool, listeners, checkpoint)
+
+
+def worked_example(loss_of: Callable[[int], float], listeners: Iterable[Listener] = (), **options: Any) -> SearchResult:
+    """The same on a scripted engine, one step per unit."""
+    return paper_search(serial_pool(Scripted(loss_of)), listeners, **options)
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,30 @@ class NumberedDraws:
     def candidate(self, id: int, born: float = 0.0, view: int | None = None) -> Candidate:
         view = id % self.views if view is None else view
         return Candidate(id, k=id, a=np.ones(2 + view), view=view, born=born)
+
+
+class Fake:
+    """An engine of one configuration at a time; subclasses say what a configuration is worth."""
+
+    together: int | None = 1
+
+    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        return [self.judged(problem, configuration) for configuration in configurations]
+
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Scripted(Fake):
+    """The loss of a candidate is what the script says of its k, and so much more in every further view."""
+
+    loss_of: Callable[[int], float]
+    of_view: float = 0.0
+
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        loss = self.loss_of(configuration.k) + self.of_view * configuration.view
+        return Evaluation(loss, 0.5, np.ones_like(configuration.a))
 
 
 @dataclass(frozen=True)
@@ -92,25 +132,35 @@ class Sleepy(Fake):
 
 
 @dataclass(frozen=True)
-class KillsItsWorker(CPUEngine):
-    """Kills the process it runs in: once if there is a marker to leave behind, else every time."""
+class RaisesFor(Fake):
+    """The loss of a candidate is its number; some raise, or their loss is no number, after so many steps."""
 
-    parent: int = 0
-    marker: str | None = None
+    numbers: tuple[int, ...] = ()
+    error: Exception | None = ZeroDivisionError("a bug")  # noqa: RUF009  it is only raised
+    at_once: bool = True
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        if os.getpid() != self.parent and self._first():
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        loss = float(configuration.k)
+        if configuration.k in self.numbers and (self.at_once or not (configuration.a == 1).all()):
+            if self.error is not None:
+                raise self.error
+            loss = np.nan
+        return Evaluation(loss, 0.5, np.ones_like(configuration.a))
+
+
+@dataclass(frozen=True)
+class KillsItsWorker(Fake):
+    """Kills every process that evaluates a candidate, but for some; the loss of those is their number."""
+
+    parent: int
+    spared: int = 0
+    """Those with lower numbers."""
+
+    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
+        if configuration.k >= self.spared:
+            assert os.getpid() != self.parent
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().value_and_gradient(problem, configurations)
-
-    def _first(self) -> bool:
-        if self.marker is None:
-            return True
-        try:
-            Path(self.marker).touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
+        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
 
 
 def most_threads() -> int:
@@ -118,46 +168,32 @@ def most_threads() -> int:
     return max(library["num_threads"] for library in threadpool_info())
 
 
-class CountsThreads(Fake):
-    """The loss is the largest number of threads that a numerical library may use."""
+class LooksAround(Fake):
+    """The loss is the largest number of threads that a numerical library may use, and 1000 if X could be changed."""
 
     def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        return Evaluation(float(most_threads()), 0.5, np.zeros_like(configuration.a))
+        loss = most_threads() + 1000.0 * problem.X.flags.writeable
+        return Evaluation(loss, 0.5, np.zeros_like(configuration.a))
 
 
-class SeesWritablePoints(Fake):
-    """The loss is 1 if the points could be changed by mistake."""
+class Clock:
+    """Time that passes only when someone works."""
+
+    now = 1000.0
+
+    def time(self) -> float:
+        return self.now
+
+    monotonic = time
+
+
+@dataclass(frozen=True)
+class Ticking(Fake):
+    """Every evaluation takes a second of the clock."""
+
+    clock: Clock
+    loss_of: Callable[[int], float] = lambda k: 1.0
 
     def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        return Evaluation(float(problem.X.flags.writeable), 0.5, np.zeros_like(configuration.a))
-
-
-class Overlapping(Fake):
-    """Two tasks on two threads that start together; that of k = 1 runs on after the other has ended."""
-
-    def __init__(self) -> None:
-        self._both_run = threading.Barrier(2)
-        self.threads_when_alone = 0
-
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        self._both_run.wait(10)
-        if configuration.k == 1:
-            time.sleep(0.3)
-            self.threads_when_alone = most_threads()
-        return Evaluation(1.0, 0.5, np.zeros_like(configuration.a))
-
-
-class Fails(Fake):
-    def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        raise ZeroDivisionError("a bug")
-
-
-def serial_pool(engine: object, descent: Descent = NEVER_ENOUGH) -> Pool:
-    return Pool(small_problem(), Task(engine, descent), workers_for("serial", 1))
-
-
-def worked_example(loss_of: Callable[[int], float], listeners: Iterable[Listener] = (), **options: Any) -> SearchResult:
-    """The paper's T = 8, r = 2, B = 16 on a scripted engine, one step per unit."""
-    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1, **options)
-    with serial_pool(Scripted(loss_of)) as pool:
-        return search.run(pool, listeners)
+        self.clock.now += 1
+        return Evaluation(self.loss_of(configuration.k), 0.5, np.ones_like(configuration.a))

@@ -3,64 +3,37 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
-import time
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from tests.search.fakes import (
-    NEVER_ENOUGH,
-    Fake,
-    NumberedDraws,
+    KillsItsWorker,
+    RaisesFor,
     Scripted,
     Sleepy,
-    small_problem,
+    paper_search,
+    points,
+    pool_of,
     worked_example,
 )
 from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
-from pglearn.engine import Configuration, CPUEngine, Evaluation
+from pglearn.engine import CPUEngine
 from pglearn.errors import WorkerError
-from pglearn.search import Candidate, Schedule, Search, SearchResult
-from pglearn.search.checkpoint import Identity, opened
-from pglearn.search.pool import Pool, Task
-from pglearn.search.ranking import ranked, standing
+from pglearn.search.checkpoint import opened
 from pglearn.search.workers import workers_for
 
 EXECUTORS = ["serial", "threads", "loky"]
 
 
-def points():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(60, 3)), np.where(np.arange(60) < 30, rng.integers(0, 2, 60), -1)
-
-
 def searched(engine, name, listeners=(), **options):
     """The paper's T = 8, r = 2, B = 16 on two workers."""
-    search = Search(Schedule(budget=16, rate=2, population=8), NumberedDraws(), unit_steps=1, **options)
-    with Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for(name, 2)) as pool:
-        return search.run(pool, listeners)
+    return paper_search(pool_of(engine, workers_for(name, 2)), listeners, **options)
 
 
 # Candidates
-
-
-@dataclass(frozen=True)
-class RaisesFor(Fake):
-    """The loss of a candidate is its number; some raise."""
-
-    numbers: tuple[int, ...]
-    error: type[Exception] = ZeroDivisionError
-
-    def judged(self, problem, configuration):
-        if configuration.k in self.numbers:
-            raise self.error("a bug")
-        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
 
 
 @dataclass(frozen=True)
@@ -71,218 +44,85 @@ class AllAtOnce(RaisesFor):
 
     def value_and_gradient(self, problem, configurations):
         if {configuration.k for configuration in configurations} & set(self.numbers):
-            raise self.error("a bug")
+            raise self.error
         return super().value_and_gradient(problem, configurations)
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
-def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_on(name):
+@pytest.mark.parametrize(("kind", "name"), [*((RaisesFor, name) for name in EXECUTORS), (AllAtOnce, "serial")], ids=str)
+def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_on(kind, name):
     told = []
-    result = searched(RaisesFor((0, 2, 9)), name, [told.append])
+    result = searched(kind((0, 2, 9)), name, [told.append])
     expected = worked_example(lambda k: float("nan") if k in (0, 2, 9) else k)
-    assert [c.id for c in result.ranked] == [c.id for c in expected.ranked]
-    assert {c.id: c.died for c in result.candidates} == {c.id: c.died for c in expected.candidates}
+    assert [(c.id, c.loss, c.died, c.steps) for c in result.candidates] == [
+        (c.id, c.loss, c.died, c.steps) for c in expected.candidates
+    ]
+    assert [c.id for c in result.found] == [c.id for c in expected.found]
     failures = {c.id: c.failure for c in result.candidates if c.failure}
     assert failures == dict.fromkeys((0, 2, 9), "ZeroDivisionError at step 0: a bug")
     assert {event["candidate"]: event["failure"] for event in told if event.get("failure")} == failures
 
 
-def test_one_of_a_population_that_raises_does_not_take_the_others_with_it():
-    alone, together = searched(RaisesFor((0, 2, 9)), "serial"), searched(AllAtOnce((0, 2, 9)), "serial")
-    assert [(c.id, c.loss, c.died, c.steps, c.failure) for c in together.candidates] == [
-        (c.id, c.loss, c.died, c.steps, c.failure) for c in alone.candidates
-    ]
-
-
-@dataclass(frozen=True)
-class FailsAfterTheFirst(RaisesFor):
-    """The same, but they raise, or their loss is no number, from their first step on."""
-
-    raises: bool = True
-
-    def judged(self, problem, configuration):
-        if configuration.k not in self.numbers or (configuration.a == 1).all():
-            return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
-        if self.raises:
-            raise self.error("a bug")
-        return Evaluation(np.nan, 0.5, np.ones_like(configuration.a))
-
-
-@pytest.mark.parametrize("raises", [True, False])
-def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_was(raises):
+@pytest.mark.parametrize("error", [MemoryError("no room"), None])
+def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_was(error):
     told = []
-    engine = FailsAfterTheFirst((0, 2, 21), raises=raises)
-    result = searched(engine, "serial", [told.append])
+    result = searched(RaisesFor((0, 2, 21), error, at_once=False), "serial", [told.append])
     assert [c.id for c in result.candidates if c.failure] == [0, 2, 21]
     assert result.candidates[0].loss == 0.0, "the lowest of all"
-    assert [result.candidates[id].died for id in (0, 2)] == [1, 1]
-    assert result.ranked[-1].id == 21
+    assert [result.candidates[id].died for id in (0, 2, 21)] == [1, 1, None]
     assert 21 not in [c.id for c in result.found]
-    assert told[-1]["best"] == result.ranked[0].id == 1
+    assert told[-1]["best"] == result.found[0].id == 1
 
 
-def test_those_that_failed_stand_last_and_answer_only_if_all_of_them_failed():
-    def candidate(id, loss, failure=None):
-        best = np.ones(1) if np.isfinite(loss) else None
-        return Candidate(id, k=3, a=np.ones(1), view=id % 2, best=best, loss=loss, failure=failure)
-
-    failed = [candidate(0, 0.1, "a bug"), candidate(1, 0.2, "a bug"), candidate(2, np.inf, "a bug")]
-    new, sound = candidate(3, np.inf), [candidate(4, 3.0), candidate(5, 4.0)]
-    together = [*failed, new, *sound]
-    assert [c.id for c in ranked(together)] == [4, 5, 3, 0, 1, 2]
-    assert [c.id for c in standing(together)] == [4, 5, 3, 0, 1, 2]
-    assert SearchResult(together, "finished").found == sound
-    assert SearchResult([*failed, new], "finished").found == failed[:2]
-    assert SearchResult([failed[2], new], "finished").found == []
-
-
-@pytest.mark.parametrize("selection", ["best", "ensemble"])
-def test_a_candidate_that_raises_on_the_way_has_no_part_in_the_answer(monkeypatch, selection):
-    usual = CPUEngine.value_and_gradient
+@pytest.mark.parametrize(
+    ("failing", "selection", "warning"),
+    [
+        ({1}, "best", r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
+        ({1}, "ensemble", "1 of 4 candidates failed and were left out"),
+        ({0, 1, 2, 3}, "ensemble", "4 of 4 candidates failed, and none was left that had not: the labels are"),
+    ],
+)
+def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
+    monkeypatch, failing, selection, warning
+):
+    usual, seen = CPUEngine.value_and_gradient, set()
 
     def raises_at_its_second(self, problem, configurations):
         (evaluation,) = usual(self, problem, configurations)
-        if configurations[0].owner != 1:
+        owner = configurations[0].owner
+        if owner not in failing:
             return [evaluation]
-        if seen.append(1) or len(seen) > 1:
+        if owner in seen:
             raise MemoryError("no room")
+        seen.add(owner)
         return [replace(evaluation, loss=evaluation.loss / 4)]
 
-    seen = []
     monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_its_second)
     model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
-    with pytest.warns(UserWarning, match=r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"):
+    with pytest.warns(UserWarning, match=warning):
         model.fit(*points())
-    assert model.search_results_["loss"].argmin() == 1
-    assert not model.search_results_["selected"][1]
-    assert model.search_results_["selected"].sum() == (1 if selection == "best" else 2)
-
-
-def test_where_all_fail_on_the_way_the_answer_is_by_what_they_found_and_says_so(monkeypatch):
-    usual = CPUEngine.value_and_gradient
-    seen = set()
-
-    def raises_at_their_second(self, problem, configurations):
-        if configurations[0].owner in seen:
-            raise MemoryError("no room")
-        seen.add(configurations[0].owner)
-        return usual(self, problem, configurations)
-
-    monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_their_second)
-    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0)
-    with pytest.warns(UserWarning, match=r"4 of 4 candidates failed, and none was left that had not: the labels are"):
-        model.fit(*points())
-    assert model.search_results_["selected"][model.search_results_["loss"].argmin()]
+    results = model.search_results_
+    assert results["selected"][results["loss"].argmin()] == (len(failing) == 4)
+    assert results["selected"].sum() == (1 if selection == "best" else 2)
     assert np.isfinite(model.label_distributions_).all()
-
-
-@dataclass(frozen=True)
-class NeedsRoom(Fake):
-    """Candidate 3 needs more memory than its worker may have, by a real limit of the operating system."""
-
-    parent: int
-
-    def judged(self, problem, configuration):
-        if configuration.k == 3:
-            assert os.getpid() != self.parent
-            _, most = resource.getrlimit(resource.RLIMIT_AS)
-            resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, most))
-            try:
-                np.ones((8 * 2**30) // 8)
-            finally:
-                resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        return Evaluation(float(10 - configuration.k), 0.5, np.ones_like(configuration.a))
-
-
-def test_a_worker_out_of_memory_costs_the_candidate_that_wanted_it():
-    result = searched(NeedsRoom(os.getpid()), "loky")
-    failures = {c.id: c.failure for c in result.candidates if c.failure}
-    assert list(failures) == [3]
-    assert "MemoryError at step 0: Unable to allocate" in failures[3]
-    assert result.reason == "finished"
-    assert [c.id for c in result.ranked][:4] == [23, 22, 21, 20]
 
 
 # Workers
 
 
-@dataclass(frozen=True)
-class KillsTheWorkersOf(Fake):
-    """Kills every process that evaluates a candidate; the loss of the others is their number."""
-
-    number: int
-    parent: int
-
-    def judged(self, problem, configuration):
-        if configuration.k == self.number:
-            assert os.getpid() != self.parent
-            os.kill(os.getpid(), signal.SIGKILL)
-        return Evaluation(float(configuration.k), 0.5, np.ones_like(configuration.a))
-
-
 def test_a_candidate_that_kills_every_worker_ends_the_search_with_what_to_do_and_the_rest_is_kept(tmp_path):
     told = []
-    search = Search(Schedule(budget=2, rate=2, population=4), NumberedDraws(), unit_steps=1)
-    engine = KillsTheWorkersOf(5, os.getpid())  # of the second round
-    with (
-        Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers_for("loky", 1)) as pool,
-        opened(tmp_path, Identity({}, {})) as checkpoint,
-        pytest.raises(WorkerError, match=r"died each time that they were given the same task.*With checkpoint="),
-    ):
-        search.run(pool, [told.append], checkpoint)
+    pool = pool_of(KillsItsWorker(os.getpid(), spared=8), workers_for("loky", 1))  # those of the second round are not
+    sentence = r"Workers died each time that they were given the same task \(TerminatedWorkerError.*With checkpoint="
+    with opened(tmp_path, {}) as checkpoint, pytest.raises(WorkerError, match=sentence):
+        paper_search(pool, [told.append], checkpoint=checkpoint)
     lost = [event for event in told if event["event"] == "worker_lost"]
-    assert len(lost) == 3
-    assert all(5 in event["candidates"] and "TerminatedWorkerError" in event["reason"] for event in lost)
+    assert len(lost) == 3, "each death is told once, with all that was under way"
+    assert all(8 in event["candidates"] and "TerminatedWorkerError" in event["reason"] for event in lost)
     assert set(lost[0]) == schema()["worker_lost"]
-    with opened(tmp_path, Identity({}, {})) as checkpoint:
+    with opened(tmp_path, {}) as checkpoint:
         assert checkpoint.found.round == 1
-        assert [c.loss for c in checkpoint.found.candidates[:4]] == [0, 1, 2, 3]
-
-
-@dataclass(frozen=True)
-class Tells(CPUEngine):
-    """Says which process works on which candidate, and takes its time, so that a test can kill it on the way."""
-
-    folder: str = ""
-
-    def value_and_gradient(self, problem, configurations: Sequence[Configuration]):
-        path = os.path.join(self.folder, str(configurations[0].owner))
-        with open(path, "w") as file:
-            file.write(str(os.getpid()))
-        time.sleep(0.05)
-        return super().value_and_gradient(problem, configurations)
-
-
-@pytest.mark.xdist_group("signals")
-def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_path, monkeypatch):
-    X, y = points()
-    setting = {"budget": 4, "n_candidates": 4, "random_state": 0}
-    expected = PGLearnClassifier(**setting).fit(X, y)
-    monkeypatch.setattr(
-        "pglearn.estimators.pglearn.chosen_engine",
-        lambda name, loss, propagation, *_, **__: Tells(loss, propagation, folder=str(tmp_path)),
-    )
-    told, killed = [], set()
-
-    def kill_a_worker(event):
-        told.append(event)
-        if event["event"] == "candidate_advanced" and len(killed) < 2:
-            busy = {int(text) for path in tmp_path.iterdir() if (text := path.read_text())} - killed - {os.getpid()}
-            for pid in busy:
-                with suppress(ProcessLookupError):  # ended with the one killed before
-                    os.kill(pid, signal.SIGKILL)
-                    killed.add(pid)
-                    return
-
-    model = PGLearnClassifier(**setting, n_jobs=2, executor="loky").fit(X, y, listeners=(kill_a_worker,))
-    assert len(killed) == 2
-    for name in model.history_:
-        np.testing.assert_array_equal(model.history_[name], expected.history_[name])
-    for name in model.search_results_:
-        np.testing.assert_array_equal(model.search_results_[name], expected.search_results_[name])
-    np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
-    ran = [(event["candidate"], event["steps"]) for event in told if event["event"] == "candidate_advanced"]
-    assert len(ran) == len(set(ran)) == 4 * 3
+        assert [c.loss for c in checkpoint.found.candidates[:8]] == list(range(8))
+    assert searched(RaisesFor(), "loky").reason == "finished", "the next search works"
 
 
 # Time
@@ -291,10 +131,10 @@ def test_killed_workers_cost_nothing_but_time_and_nothing_is_counted_twice(tmp_p
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_max_time_is_honoured_to_within_one_step(name):
     step = 0.3
-    searched(Scripted(lambda k: 1.0) if name != "loky" else RaisesFor(()), name)  # workers take a while to start
+    searched(Scripted(lambda k: 1.0) if name != "loky" else RaisesFor(), name)  # workers take a while to start
     told = []
     result = searched(Sleepy(step), name, [told.append], max_time=1.0)
     took = told[-1]["time"] - told[0]["time"]
     assert result.reason == "out of time"
     assert 1.0 <= took < 1.0 + step + 0.5  # and some patience with a busy machine
-    assert np.isfinite(result.ranked[0].loss)
+    assert np.isfinite(result.found[0].loss)

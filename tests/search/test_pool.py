@@ -11,9 +11,9 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -22,13 +22,14 @@ from tests.clusters.engines import DiesOnce
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Bowl,
-    CountsThreads,
-    Fails,
     KillsItsWorker,
-    Overlapping,
-    SeesWritablePoints,
+    LooksAround,
+    RaisesFor,
+    candidates,
     most_threads,
-    small_problem,
+    ones,
+    pool_of,
+    ran,
     small_search,
 )
 from threadpoolctl import threadpool_limits
@@ -36,15 +37,11 @@ from threadpoolctl import threadpool_limits
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search import Candidate, Stint
+from pglearn.search import Stint
 from pglearn.search.clusters.broadcast import Broadcast
 from pglearn.search.handle import OnDisk
-from pglearn.search.pool import Pool, Task, run_task
-from pglearn.search.workers import Workers, workers_for
-
-
-def pool_of(engine, workers):
-    return Pool(small_problem(), Task(engine, NEVER_ENOUGH), workers)
+from pglearn.search.pool import Task, run_task
+from pglearn.search.workers import workers_for
 
 
 def searched(engine, workers):
@@ -52,17 +49,9 @@ def searched(engine, workers):
         return small_search().run(pool)
 
 
-def candidates(number=4):
-    return [small_search().draws.candidate(id) for id in range(number)]
-
-
-def ones(number):
-    return [Candidate(id, k=id, a=np.ones(2)) for id in range(number)]
-
-
 def came_back(engine, workers, given, stint):
     with pool_of(engine, workers) as pool:
-        return sorted(pool.run(given, stint), key=lambda candidate: candidate.id)
+        return ran(pool, given, stint)
 
 
 @contextmanager
@@ -101,105 +90,55 @@ def test_a_given_executor_gives_what_the_serial_one_does_and_is_left_open(serial
         assert executor.submit(abs, -1).result() == 1
 
 
-@pytest.mark.parametrize("executor", ["desk", "desk://host:8786", 3, object])
-def test_an_unknown_executor_is_refused_with_a_sentence(executor):
-    with pytest.raises(InputError, match=r"is not known: give a concurrent.futures.Executor, 'loky', 'threads' or"):
-        workers_for(executor, 2)
+def test_an_unknown_executor_is_refused_with_a_sentence():
+    for executor in ("desk", "desk://host:8786", 3):
+        with pytest.raises(InputError, match=r"is not known: give a concurrent.futures.Executor, 'loky', 'threads' or"):
+            workers_for(executor, 2)
+
+
+def test_joblib_works_beside_a_search_before_and_after():
+    """Its own processes are not made to be shared; ours are kept for the next search."""
+    for _ in range(2):
+        assert len(came_back(Bowl(), workers_for("loky", 2), candidates(), Stint(until=1))) == 4
+        assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
+    assert workers_for("loky", 2).executor() is workers_for("loky", 2).executor()
 
 
 # Workers that die
 
 
-def test_a_worker_killed_in_mid_task_costs_nothing_but_time(serial, tmp_path):
-    marker = tmp_path / "killed once"
-    engine = KillsItsWorker(parent=os.getpid(), marker=str(marker))
-    result = searched(engine, workers_for("loky", 2))
-    assert marker.exists()
-    assert_identical(result, serial)
+def test_a_worker_that_dies_costs_nothing_but_time(serial, tmp_path):
+    assert_identical(searched(DiesOnce(folder=str(tmp_path)), workers_for("loky", 2)), serial)
+    assert (tmp_path / "killed").exists()
 
 
-def test_only_what_is_missing_runs_again_after_a_worker_died(tmp_path):
-    engine = DiesOnce(folder=str(tmp_path), most=15, after="all others are back")
-    back = []
-    with pool_of(engine, workers_for("loky", 2)) as pool:
-        for candidate in pool.run(candidates(16), Stint(steps=1)):
-            back.append(candidate)
-            if len(back) == 15:
-                (tmp_path / engine.after).touch()
-    assert sorted(candidate.id for candidate in back) == list(range(16))
-    needed = sum(len(candidate.history) for candidate in back)
-    assert needed == 32
-    assert engine.evaluations() == needed + 1, "the one that killed its worker, and nothing else"
-
-
-def test_workers_that_keep_dying_are_an_error_that_says_what_to_do_and_the_next_search_works(serial):
-    sentence = r"Workers died each time that they were given the same task \(TerminatedWorkerError.*use fewer of them"
-    losses = []
-    with pool_of(KillsItsWorker(parent=os.getpid()), workers_for("loky", 2)) as pool:
-        pool.on_loss = lambda ids, reason: losses.append(ids)
-        with pytest.raises(WorkerError, match=sentence):
-            list(pool.run(candidates(), Stint(steps=1)))
-    assert losses == [[0, 1, 2, 3]] * 3, "each death is told once, with all that was under way"
-    assert_identical(searched(CPUEngine(), workers_for("loky", 2)), serial)
-
-
-def test_a_given_executor_that_breaks_is_not_replaced():
-    with (
-        process_pool(1) as executor,
-        pytest.raises(WorkerError, match=r"The given executor does not work .*start a new one and fit again"),
-    ):
-        came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), candidates(), Stint(steps=1))
-
-
-def test_a_given_executor_that_is_shut_down_is_refused_with_what_to_do():
+def test_a_given_executor_that_breaks_or_is_shut_down_is_not_replaced():
+    sentence = r"The given executor does not work .*start a new one and fit again"
+    with process_pool(1) as executor, pytest.raises(WorkerError, match=sentence):
+        came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), ones(2), Stint(until=1))
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(WorkerError, match="start a new one"):
-        came_back(Bowl(), workers_for(executor, 1), ones(2), Stint(steps=1))
-
-
-@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_a_candidate_that_raises_comes_back_with_its_failure(name):
-    back = came_back(Fails(), workers_for(name, 2), ones(4), Stint(steps=1))
-    assert [candidate.failure for candidate in back] == ["ZeroDivisionError at step 0: a bug"] * 4
-
-
-def test_joblib_works_beside_a_search_before_and_after():
-    """Its own processes are not made to be shared."""
-    for _ in range(2):
-        assert len(came_back(Bowl(), workers_for("loky", 2), candidates(), Stint(steps=1))) == 4
-        assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
-
-
-def test_processes_are_kept_for_the_next_search():
-    assert workers_for("loky", 1).executor() is workers_for("loky", 1).executor()
+    with pytest.raises(WorkerError, match=sentence):
+        came_back(Bowl(), workers_for(executor, 1), ones(2), Stint(until=1))
 
 
 # What a worker sees and leaves behind
 
 
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
+def test_points_are_written_for_other_processes_and_removed_afterwards(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return lambda: [path.name for path in tmp_path.glob("pglearn-*")]
 
+    def temporary():
+        return list(tmp_path.glob("pglearn-*"))
 
-def test_points_are_written_for_other_processes_and_removed_afterwards(temporary):
-    with pool_of(CPUEngine(), workers_for("loky", 2)) as pool:
-        assert len(temporary()) == 1
-        list(pool.run(candidates(), Stint(steps=1)))
-    assert temporary() == []
+    for name, folders in (("loky", 1), ("threads", 0)):
+        with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
+            assert len(temporary()) == folders
+            ran(pool, candidates(), Stint(until=1))
+        assert temporary() == []
     with pytest.raises(WorkerError, match="first failed with ZeroDivisionError at step 0: a bug"):
-        searched(Fails(), workers_for("loky", 2))
+        searched(RaisesFor(tuple(range(30))), workers_for("loky", 2))
     assert temporary() == []
-    with pool_of(CPUEngine(), workers_for("threads", 2)) as pool:
-        list(pool.run(candidates(), Stint(steps=1)))
-        assert temporary() == [], "threads share them"
-
-
-def test_other_processes_see_the_points_read_only():
-    back = came_back(SeesWritablePoints(), workers_for("loky", 2), ones(2), Stint(steps=0))
-    assert [candidate.loss for candidate in back] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
@@ -207,47 +146,31 @@ def test_points_and_labels_do_not_travel_with_a_task(kind):
     problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
     handle = kind(problem)
     try:
-        sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(steps=1))))
+        sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(until=1))))
     finally:
         handle.close()
     assert sent < problem.labelled.nbytes / 3
 
 
-@pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_numerical_libraries_use_one_thread_inside_a_task_and_have_theirs_back_afterwards(name):
+@pytest.mark.parametrize(("name", "writable"), [("serial", True), ("threads", True), ("loky", False)])
+def test_a_task_has_one_numerical_thread_and_processes_see_the_points_read_only(name, writable):
     with threadpool_limits(2):
-        back = came_back(CountsThreads(), workers_for(name, 2), ones(4), Stint(steps=0))
-        assert [candidate.loss for candidate in back] == [1.0] * 4
-        assert most_threads() == 2
-
-
-def test_a_thread_that_ends_its_task_leaves_the_limit_of_the_others():
-    engine = Overlapping()
-    with threadpool_limits(2):
-        came_back(engine, workers_for("threads", 2), ones(2), Stint(steps=0))
-        assert engine.threads_when_alone == 1
-        assert most_threads() == 2
-
-
-def test_threads_end_with_the_pool():
-    before = threading.active_count()
-    came_back(Bowl(), workers_for("threads", 3), candidates(), Stint(steps=1))
-    assert threading.active_count() <= before  # those of others may have ended
+        back = came_back(LooksAround(), workers_for(name, 2), ones(4), Stint(until=0))
+        assert [candidate.loss for candidate in back] == [1.0 + 1000 * writable] * 4
+        assert most_threads() == 2, "they are given back afterwards"
 
 
 # Stopping
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "loky"])
-def test_after_a_stop_candidates_come_back_as_they_are_and_one_can_still_be_looked_at(name):
+def test_after_a_stop_nobody_runs_and_one_can_still_be_looked_at(name):
     with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
         assert not pool.stopped
         pool.stop()
         assert pool.stopped
-        back = list(pool.run(candidates(), Stint(steps=5)))
-        assert pool.look_at(back[0]).started
-    assert len(back) == 4
-    assert not any(candidate.started for candidate in back)
+        assert ran(pool, candidates(), Stint(until=5)) == []
+        assert pool.look_at(candidates(1)[0]).started
 
 
 class Vanished(Executor):
@@ -259,20 +182,6 @@ class Vanished(Executor):
         return future
 
 
-class Idle(Executor):
-    """Gives back what it is given, as workers would that do not know of parts."""
-
-    def submit(self, fn, task, handle, group, stint):
-        future = Future()
-        future.set_result([candidate.copy() for candidate in group])
-        return future
-
-
-def test_workers_that_do_nothing_are_an_error_and_not_asked_without_end():
-    with pytest.raises(WorkerError, match="install the same pglearn on every worker"):
-        came_back(Bowl(), workers_for(Idle(), 2), ones(3), Stint(steps=5))
-
-
 @pytest.mark.parametrize("how", ["stop", "deadline"])
 def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
     monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)
@@ -282,10 +191,8 @@ def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypa
         if how == "stop":
             threading.Timer(0.2, pool.stop).start()
         begun = time.monotonic()
-        back = list(pool.run(ones(3), Stint(steps=5, deadline=deadline)))
+        assert ran(pool, ones(3), Stint(until=5, deadline=deadline)) == []
         assert time.monotonic() - begun < 20
-    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
-    assert not any(candidate.started for candidate in back)
 
 
 class Elsewhere(Executor):
@@ -303,96 +210,42 @@ class Elsewhere(Executor):
 
 def test_workers_on_another_machine_are_told_what_to_use():
     with pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"):
-        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Stint(steps=1))
-
-
-class Dying(Executor):
-    """Loses all that it is given."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future = Future()
-        future.set_exception(BrokenExecutor("a process was terminated"))
-        return future
-
-
-class Replaced(Workers):
-    """Workers with an executor that is replaced when it breaks, as loky's is."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def executor(self):
-        self.asked += 1
-        return Dying()
-
-
-@pytest.mark.parametrize("how", ["stop", "deadline"])
-def test_when_time_is_up_nothing_is_asked_of_workers_that_are_gone(how):
-    workers = Replaced()
-    with pool_of(Bowl(), workers) as pool:
-        if how == "stop":
-            pool.stop()
-        back = list(pool.run(ones(3), Stint(steps=5, deadline=time.time() - 1 if how == "deadline" else None)))
-    assert sorted(candidate.id for candidate in back) == [0, 1, 2]
-    assert not any(candidate.started or candidate.failure for candidate in back)
-    assert workers.asked == 0
+        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Stint(until=1))
 
 
 # A parent that is killed
 
+ORPHANS = """
+import sys
+from pglearn import PGLearnClassifier
+from pglearn.search import checkpoint, pool
+from tests.search.fakes import points
+checkpoint.EVERY = 0.0
+
+def tell(event):
+    print(event["event"], flush=True)
+    if event["number"] > 9:
+        pool.PART = 10**7  # workers are in the middle of one from now on
+
+PGLearnClassifier(n_jobs=2, unit_steps=10**7, random_state=0, checkpoint=sys.argv[1]).fit(*points(), listeners=(tell,))
+"""
+
 
 @pytest.mark.xdist_group("signals")
-def test_workers_whose_parent_was_killed_stop_after_the_step_they_are_in(tmp_path):
-    """The parent is killed as nothing can clean up after it; its workers must not go on for hours."""
-    script = tmp_path / "orphans.py"
-    script.write_text(
-        "import numpy as np, sys, time\n"
-        "from pglearn import PGLearnClassifier\n"
-        "rng = np.random.default_rng(0)\n"
-        "X = rng.normal(size=(300, 20)); y = np.where(rng.random(300) < .3, rng.integers(0, 2, 300), -1)\n"
-        "tell = lambda event: (print(event['event'], flush=True))\n"
-        "PGLearnClassifier(n_jobs=2, budget=2, unit_seconds=600).fit(X, y, listeners=(tell,))\n"
-    )
-    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert "search_started" in parent.stdout.readline()
-        workers = wait_for(lambda: busy_children(parent.pid) if len(busy_children(parent.pid)) >= 2 else None)
-        parent.kill()
-        parent.wait()
-        assert wait_for(lambda: not any(is_busy(pid) for pid in workers) or None)
-    finally:
-        parent.kill()
-        parent.stdout.close()
-        parent.wait()
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if (result := condition()) is not None:
-            return result
-        time.sleep(0.2)
-    raise AssertionError("waited in vain")
-
-
-def busy_children(pid):
-    """Those that have used three seconds of a processor: they are not starting any more."""
-    children = [
-        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-    return [int(child) for child in children if ticks(int(child)) > 3 * os.sysconf("SC_CLK_TCK")]
-
-
-def is_busy(pid):
-    """Whether a process uses the processor now."""
-    first = ticks(pid)
-    time.sleep(0.5)
-    return ticks(pid) > first
-
-
-def ticks(pid):
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0
-    return 0 if fields[0] == "Z" else int(fields[11]) + int(fields[12])
+def test_workers_whose_parent_was_killed_stop_and_clean_up_after_it(tmp_path):
+    """The first that sees it removes the points, and without these all of them stop."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-c", ORPHANS, str(tmp_path / "checkpoint")]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+        try:
+            assert list(islice(parent.stdout, 11))[-1] == "checkpoint_written\n", "they run"
+            time.sleep(0.5)
+            assert list(temporary.glob("pglearn-*"))
+        finally:
+            parent.kill()
+    deadline = time.monotonic() + 60
+    while list(temporary.glob("pglearn-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

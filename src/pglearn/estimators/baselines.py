@@ -30,7 +30,7 @@ from pglearn.problem import Array, Problem
 from pglearn.search import Candidate, Listener
 from pglearn.search.candidate import Draws, Space
 from pglearn.search.interrupts import first_interrupt
-from pglearn.search.limits import one_thread
+from pglearn.threads import one_thread
 from pglearn.views import given_view
 
 DRAWS = {"bandwidths": None, "weights": None}

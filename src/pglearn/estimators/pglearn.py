@@ -38,12 +38,11 @@ from pglearn.parameters import choice
 from pglearn.problem import Array, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Candidate, Draws, Space
-from pglearn.search.checkpoint import Checkpoint, Identity, opened
+from pglearn.search.candidate import Candidate, Draws, Space, standing
+from pglearn.search.checkpoint import Checkpoint, identity_of, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import Pool, Task
-from pglearn.search.ranking import ranked, standing
 from pglearn.search.workers import Here, Workers, workers_for
 from pglearn.sparse import parts_of
 from pglearn.views import check_views, views_for
@@ -56,7 +55,7 @@ SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
 SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
-    "best": lambda found, survivors: ranked(found)[:1],
+    "best": lambda found, survivors: found[:1],
     "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
 
@@ -380,9 +379,9 @@ class PGLearnClassifier(TableClassifier):
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
-    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint]:
+    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint | None]:
         if self.checkpoint is None:
-            return nullcontext(Checkpoint())
+            return nullcontext()
         from pglearn import __version__
 
         parameters.check_folder("checkpoint", self.checkpoint)
@@ -397,7 +396,7 @@ class PGLearnClassifier(TableClassifier):
         chosen |= {"engine": task.engine.name, "pglearn": __version__}
         scaling = table.scaling
         X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
-        return opened(Path(self.checkpoint), Identity({"X": X, "y": y}, chosen))
+        return opened(Path(self.checkpoint), identity_of({"X": X, "y": y}, chosen))
 
     def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -43,14 +45,8 @@ class Candidate:
     """Lowest share of the exact neighbours that one of its graphs had."""
     anchor: Array | None = None
     """Where its near points were searched for, if neighbours are approximate."""
-    overrun: float = 0.0
-    """Seconds that its stints, and those of the candidates whose place it took, have run over by in all."""
-    done: float = 0.0
-    """Of the stint that it is in: the steps or seconds that are behind it."""
-    told: int = 0
-    """Evaluations, the first of its history, that listeners have been told of."""
-    told_seconds: float = 0.0
-    """Those of `seconds` that they have been told of."""
+    spent: float = 0.0
+    """Steps or seconds that it and those whose place it took have used; some that it had no use for count, too."""
 
     def copy(self) -> Self:
         """Another that can go on by itself. Arrays are replaced on the way, never written to: they can be shared."""
@@ -66,11 +62,6 @@ class Candidate:
         return self.converged or self.failure is not None
 
     @property
-    def sound(self) -> bool:
-        """Looked at, and nothing has gone wrong since."""
-        return bool(np.isfinite(self.loss)) and self.failure is None
-
-    @property
     def here(self) -> Configuration:
         return Configuration(self.k, self.a, self.id, self.view, self.anchor)
 
@@ -78,11 +69,6 @@ class Candidate:
     def answer(self) -> Configuration:
         """The best configuration this run has seen."""
         return Configuration(self.k, self.a if self.best is None else self.best, view=self.view)
-
-    def come_back(self) -> Self:
-        """As it stands when its stint is over and listeners have been told. A state that is yet to be written may hold
-        this one, which stays as it is: with `done` at 0 it would run its stint again after a resume."""
-        return replace(self.copy(), done=0.0, told=len(self.history), told_seconds=self.seconds)
 
     def record(self, evaluation: Evaluation) -> None:
         """Take note of the loss and gradient at the present `a`. A loss that is no number ends the run."""
@@ -95,6 +81,29 @@ class Candidate:
         self.history.append((self.steps, g, evaluation.accuracy))
         if g < self.loss:
             self.best, self.loss, self.accuracy = self.a, g, evaluation.accuracy
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Lowest loss first; ties go to the older draw, so that the order does not depend on who came in first.
+
+    Those that failed come last, whatever they had found by then.
+    """
+    return sorted(candidates, key=lambda candidate: (candidate.failure is not None, candidate.loss, candidate.id))
+
+
+def standing(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """By rank among the candidates of the same view, then by loss; with one view that is by loss alone.
+
+    Those without a finite loss come last, and after them those that failed.
+    """
+    seen: Counter[int] = Counter()
+    places = []
+    for candidate in ranked(candidates):
+        sound = math.isfinite(candidate.loss) and candidate.failure is None
+        place = seen[candidate.view] if sound else math.inf
+        places.append((place, candidate))
+        seen[candidate.view] += 1
+    return [candidate for _, candidate in sorted(places, key=lambda place: place[0])]
 
 
 @dataclass(frozen=True)

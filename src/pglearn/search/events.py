@@ -92,10 +92,9 @@ def read_events(path: Path) -> list[Event]:
                 break
             try:
                 event = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"Line {number} of {path} is no event ({error}): is this a log of pglearn?") from error
-            if not isinstance(event, dict) or not {"event", "time", "number"} <= set(event):
-                raise InputError(f"Line {number} of {path} is no event: is this a log of pglearn?")
+                _ = event["event"], event["time"], event["number"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise InputError(f"Line {number} of {path} is no event ({error!r}): is it a log of pglearn?") from error
             events.append(event)
     return events
 

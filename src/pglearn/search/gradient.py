@@ -23,32 +23,22 @@ from pglearn.search.candidate import Candidate
 
 @dataclass(frozen=True)
 class Stint:
-    """How long to run: a number of steps or seconds, not past `deadline` (as of time.time()).
+    """How far to run: until a candidate has spent so many steps, or seconds, not past `deadline` (as of time.time()).
 
-    A step is never cut short. What a stint of seconds runs over by is taken off the next one of the same candidate, or
-    of the one that takes its place: however short the stints, their sum runs over by one step.
+    A step is never cut short. What one runs over by is spent already when the next stint begins, also by the one that
+    takes its place: however short the stints, their sum runs over by one step.
     """
 
-    steps: int | None = None
-    seconds: float | None = None
+    until: float
+    in_seconds: bool = False
     deadline: float | None = None
 
     def is_over(self, candidate: Candidate) -> bool:
-        """Whether a candidate has nothing left of it to run."""
-        return candidate.finished or self._length - candidate.done < 1e-9  # sums of seconds are not exact
+        return candidate.spent >= self.until
 
-    def part(self, candidates: Sequence[Candidate], steps: int, seconds: float) -> Stint:
-        """What is left of it for those that have run a part of it side by side, but no more than so much."""
-        done = max(candidate.done for candidate in candidates)
-        if self.steps is not None:
-            return replace(self, steps=min(self.steps - int(done), steps))
-        return replace(self, seconds=min(self._length - done, seconds))
-
-    @property
-    def _length(self) -> float:
-        length = self.seconds if self.steps is None else self.steps
-        assert length is not None
-        return length
+    def part(self, candidates: Sequence[Candidate], most: float) -> Stint:
+        """The next part of it for those that run side by side, no more than `most`."""
+        return replace(self, until=min(self.until, most + min(candidate.spent for candidate in candidates)))
 
 
 @dataclass(frozen=True)
@@ -60,22 +50,10 @@ class Descent:
     enough: float = 0.05
 
     def step(self, a: Array, dg_da: Array) -> Array:
-        """The next weights of a candidate (d), or of several (T × d)."""
-        # First, because the square of a very large or small one is no float.
-        direction = dg_da / np.abs(dg_da).max(axis=-1, keepdims=True)
-        rms = np.sqrt(np.mean(direction**2, axis=-1, keepdims=True))
-        return np.asarray(np.maximum(a - self.rate * a.mean(axis=-1, keepdims=True) / rms * direction, 0))
-
-    def move(self, candidates: Sequence[Candidate]) -> None:
-        """A step of every candidate, those of a view at once."""
-        of_view: dict[int, list[Candidate]] = {}
-        for candidate in candidates:
-            of_view.setdefault(candidate.view, []).append(candidate)
-        for together in of_view.values():
-            moved = self.step(np.array([c.a for c in together]), np.array([c.dg_da for c in together]))
-            for candidate, a in zip(together, moved, strict=True):
-                candidate.a = a.copy()  # else it would keep those of all others alive
-                candidate.steps += 1
+        """The next weights of a candidate."""
+        direction = dg_da / np.abs(dg_da).max()  # first, because the square of a very large or small one is no float
+        rms = np.sqrt(np.mean(direction**2))
+        return np.asarray(np.maximum(a - self.rate * a.mean() / rms * direction, 0))
 
     def converged(self, candidate: Candidate) -> bool:
         if candidate.dg_da is None or not candidate.dg_da.any():
@@ -92,42 +70,37 @@ def advance(
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Candidate]:
     """Run every candidate for a stint, side by side. The clock is read before every step, so it overruns by one."""
-    begun = time.monotonic()
-    used: dict[int, float] = {}  # seconds, by the end of a candidate's last step
+    last = time.monotonic()
 
-    def is_over() -> bool:
+    def is_ended() -> bool:
         return stopped() or (stint.deadline is not None and time.time() >= stint.deadline)
 
-    def has_time(candidate: Candidate) -> bool:
-        return stint.seconds is None or time.monotonic() - begun < stint.seconds - candidate.overrun
-
     def evaluate(running: Sequence[Candidate]) -> None:
-        started = time.monotonic()
+        nonlocal last
         for candidate, evaluation in zip(running, _evaluations(engine, problem, running), strict=True):
             if evaluation is not None:
                 candidate.record(evaluation)
                 candidate.converged = candidate.failure is None and descent.converged(candidate)
+        before, last = last, time.monotonic()
         for candidate in running:
-            candidate.seconds += (time.monotonic() - started) / len(running)
-            used[candidate.id] = time.monotonic() - begun
+            candidate.seconds += (last - before) / len(running)
+            candidate.spent += last - before if stint.in_seconds else 0
 
-    newborn = [candidate for candidate in candidates if not candidate.started and has_time(candidate)]
-    if newborn and not is_over():
+    newborn = [c for c in candidates if not c.started and not (stint.in_seconds and stint.is_over(c))]
+    if newborn and not is_ended():
         evaluate(newborn)
-    done = 0
-    while (stint.steps is None or done < stint.steps) and not is_over():
-        running = [c for c in candidates if c.started and not c.finished and has_time(c)]
+    while not is_ended():
+        running = [c for c in candidates if c.started and not c.finished and not stint.is_over(c)]
         if not running:
+            for candidate in candidates:
+                candidate.spent = max(candidate.spent, stint.until)  # what is left of it is not saved up
             break
-        descent.move(running)
         for candidate in running:
-            candidate.done += 1 if stint.seconds is None else 0
+            assert candidate.dg_da is not None
+            candidate.a = descent.step(candidate.a, candidate.dg_da)
+            candidate.steps += 1
+            candidate.spent += 0 if stint.in_seconds else 1
         evaluate(running)
-        done += 1
-    if stint.seconds is not None:
-        for candidate in candidates:
-            candidate.overrun = max(0.0, candidate.overrun + used.get(candidate.id, 0.0) - stint.seconds)
-            candidate.done += stint.seconds
     return list(candidates)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+from typing import Any
 
 
 class FirstInterrupt:
@@ -21,29 +22,27 @@ def first_interrupt() -> Iterator[FirstInterrupt]:
     """Inside, the first Ctrl-C does what it is told here, and the second what it always does."""
     first = FirstInterrupt()
     usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield first  # only the main thread may handle signals, and a job that ignores Ctrl-C goes on ignoring it
-        return
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, usual)
         first.then()
 
-    signal.signal(signal.SIGINT, on_interrupt)
-    try:
+    with _handled_by(on_interrupt if callable(usual) else usual):  # a job that ignores Ctrl-C goes on ignoring it
         yield first
-    finally:
-        signal.signal(signal.SIGINT, usual)
+
+
+def without_interrupts() -> AbstractContextManager[None]:
+    """Ctrl-C is ignored within, by the main thread and by processes that it starts meanwhile, for good."""
+    return _handled_by(signal.SIG_IGN)
 
 
 @contextmanager
-def without_interrupts() -> Iterator[None]:
-    """Ctrl-C is ignored within, by the main thread and by processes that it starts meanwhile, for good."""
+def _handled_by(handler: Any) -> Iterator[None]:
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or usual is None:
-        yield
+        yield  # only the main thread may handle signals, and a handler that is not of Python could not be put back
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
 from pglearn.errors import CheckpointError, OutputError
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(file: FileIO) -> None:
-        file.seek(1 << 20)  # beyond the process id, which others may read
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        file.seek(0)
-
-else:
-    import fcntl
-
-    def _take(file: FileIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.register_at_fork(after_in_child=file.close)  # else a fork would hold the lock when its parent has died
+try:
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+except ImportError:  # on Windows nobody is kept out
+    flock = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -35,9 +24,12 @@ def locked(path: Path) -> Iterator[None]:
         file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+")
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}): choose another folder.") from error
-    with file:
+    with file, ExitStack() as release:
         try:
-            _take(file)
+            if flock is not None:
+                flock(file, LOCK_EX | LOCK_NB)
+                release.callback(flock, file, LOCK_UN)  # a process that starts just now may have it open for a moment
+                os.register_at_fork(after_in_child=file.close)  # else a fork would hold it when its parent has died
         except OSError as error:
             owner = (file.read(20) or b"").decode(errors="replace").strip()
             raise CheckpointError(

@@ -10,32 +10,28 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future, wait
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pglearn.engine import Engine
-from pglearn.errors import WorkerError
 from pglearn.problem import Problem
 from pglearn.search.candidate import Candidate
 from pglearn.search.gradient import Descent, Stint, advance
-from pglearn.search.handle import Handle, InMemory
+from pglearn.search.handle import Handle
 from pglearn.search.interrupts import without_interrupts
-from pglearn.search.limits import one_thread
 from pglearn.search.workers import Lost, Workers, out_of_tries
-from pglearn.threads import at_most
+from pglearn.threads import at_most, one_thread
 
 TRIES = 3  # of a task that is lost each time
 PART = 8  # steps that a worker takes before it is dealt again
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 LOOK_SECONDS = 1.0  # between two looks at whether to wait on
-GRACE_SECONDS = 5.0  # that workers have after a stop, beyond two steps
+GRACE_SECONDS = 60.0  # that workers have for the step that they are in when a search is stopped or out of time
 
 Group: TypeAlias = list[Candidate]
 Outcome: TypeAlias = Future[Group]
-OnPart: TypeAlias = Callable[[Group], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +43,18 @@ class Task:
 
 
 def run_task(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Group:
-    """A stint of some candidates, side by side, in whatever worker this is: one of several, with a thread each."""
-    with at_most(1):
+    """A stint of some candidates, side by side, in whatever worker this is: one of several, with a thread each.
+
+    Ctrl-C reaches every process of a terminal: the search itself tells its workers when to stop.
+    """
+    with at_most(1), without_interrupts():
         return run_here(task, handle, candidates, stint)
 
 
 def run_here(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Group:
     """The same where nothing else runs meanwhile: compiled loops may use all cores."""
-    candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the round began
-    with handle.undisturbed(), one_thread():
+    candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the part began
+    with one_thread():
         return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
 
 
@@ -92,50 +91,42 @@ class Pool:
 
     def look_at(self, candidate: Candidate) -> Candidate:
         """Evaluate one candidate here and now, stopped or not."""
-        (candidate,) = run_here(self.task, InMemory(self._problem), [candidate], Stint(steps=0))
+        (candidate,) = run_here(self.task, Handle(self._problem), [candidate], Stint(until=candidate.spent))
         return candidate
 
-    def run(self, candidates: Sequence[Candidate], stint: Stint, on_part: OnPart | None = None) -> Iterator[Candidate]:
-        """The candidates after their stint, as they come in.
+    def run(self, candidates: Sequence[Candidate], stint: Stint) -> Iterator[Group]:
+        """Where candidates stand after each part of their stint, as they come in: those that run side by side at once.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
-        round together. Where a stint is cut makes no difference to where it leads. `on_part` is told where candidates
-        stand after each part. After a stop or the deadline those that did not run come in as they stand.
+        round together. Where a stint is cut makes no difference to where it leads. After a stop or the deadline those
+        that are under way come in; what waits stays as it is.
         """
         order = candidates if self.workers.one_by_one else sorted(candidates, key=_shortest_last)
         size = self.task.engine.together or max(len(order), 1)
         groups = [list(order[start : start + size]) for start in range(0, len(order), size)]
-        return _Round(self, groups, stint, on_part).results()
+        return _Round(self, groups, stint).results()
 
 
 class _Round:
     """The groups of a round: those that wait for a worker and those that are under way."""
 
-    def __init__(self, pool: Pool, groups: Iterable[Group], stint: Stint, on_part: OnPart | None) -> None:
+    def __init__(self, pool: Pool, groups: Iterable[Group], stint: Stint) -> None:
         self._pool = pool
         self._stint = stint
-        self._on_part = on_part or (lambda group: None)
         self._waiting = deque(groups)
         self._under_way: dict[Outcome, Group] = {}
         self._done: SimpleQueue[Outcome] = SimpleQueue()  # as they come; to look at all each time takes time
         self._losses: Counter[int] = Counter()  # in a row, by the first candidate of the group
-        self._longest_step = 0.0
-        self._begun = time.monotonic()
-        self._over_since: float | None = None
+        self._given_up_at: float | None = None
 
-    def results(self) -> Iterator[Candidate]:
-        while self._waiting or self._under_way:
+    def results(self) -> Iterator[Group]:
+        while self._under_way or (self._waiting and not self._is_over()):
             if not self._is_over():
                 self._send()
-            else:
-                yield from chain(*self._waiting)
-                self._waiting.clear()
-                if self._gives_up():
-                    yield from chain(*self._under_way.values())
-                    return
-            if self._under_way:
-                with suppress(Empty):
-                    yield from self._came_in(self._done.get(timeout=LOOK_SECONDS))
+            elif self._gives_up():
+                return
+            if self._under_way and (group := self._came_in()):
+                yield group
 
     def _is_over(self) -> bool:
         deadline = self._stint.deadline
@@ -144,45 +135,43 @@ class _Round:
     def _send(self) -> None:
         """Give workers what waits; those of this process one group at a time."""
         workers = self._pool.workers
-        run, sending = (run_here, nullcontext) if workers.one_by_one else (run_task, without_interrupts)
         while self._waiting and not (workers.one_by_one and self._under_way):
             executor = workers.executor()
             group = self._waiting.popleft()
-            part = self._stint.part(group, PART, PART_SECONDS)
+            part = self._stint.part(group, PART_SECONDS if self._stint.in_seconds else PART)
+            call = (self._pool.task, self._pool.handle, group, part)
             try:
-                with sending():  # which may start processes
-                    outcome = executor.submit(run, self._pool.task, self._pool.handle, group, part)
+                if workers.one_by_one:
+                    outcome = executor.submit(run_here, *call)
+                else:
+                    with without_interrupts():  # it may start processes
+                        outcome = executor.submit(run_task, *call)
             except RuntimeError as error:  # broken, or shut down
                 self._lost(group, error)
                 return
             self._under_way[outcome] = group
             outcome.add_done_callback(self._done.put)
 
-    def _came_in(self, outcome: Outcome) -> Group:
-        """The candidates of an outcome if they have come to the end of their stint; else they go on, or run again."""
+    def _came_in(self) -> Group:
+        """The next to come in, which go on if their stint is not over; or none, if they are to run again."""
+        try:
+            outcome = self._done.get(timeout=LOOK_SECONDS)
+        except Empty:
+            return []
         before = self._under_way.pop(outcome, None)
         if before is None:  # lost with others
             return []
         try:
             group = outcome.result()
         except CancelledError:
-            return before
+            return []
         except BrokenExecutor as error:
             self._lost(before, error)
             return []
         self._losses[before[0].id] = 0
-        self._longest_step = max([self._longest_step, *map(_step_seconds, group)])
-        if self._is_over():
-            return group
-        is_over = all(self._stint.is_over(candidate) for candidate in group)
-        if not is_over or len(group) > 1:  # those of a group come in one by one
-            self._on_part(group)
-        if is_over:
-            return group
-        if self._stint.deadline is None and _progress(group) <= _progress(before):
-            raise WorkerError("A worker does not run what it is given: install the same pglearn on every worker.")
-        self._waiting.appendleft(group)
-        return []
+        if not all(self._stint.is_over(candidate) for candidate in group):
+            self._waiting.appendleft(group)
+        return group
 
     def _lost(self, group: Group, error: RuntimeError) -> None:
         """Let it run again, and with it all that was under way on an executor that is broken."""
@@ -202,30 +191,21 @@ class _Round:
             raise out_of_tries(reason) from error
 
     def _gives_up(self) -> bool:
-        """Whether what is under way after a stop or the deadline takes much longer than a step: then it waits for
-        workers that do not come, or is with some that are gone. A cluster's tasks are left alone after a stop."""
+        """Whether what is under way after a stop or the deadline takes too long: then it waits for workers that do not
+        come, or is with some that are gone. A cluster's tasks are left alone after a stop."""
         now = time.monotonic()
-        if self._over_since is None:
-            self._over_since = now
+        if self._given_up_at is None:
+            self._given_up_at = now + GRACE_SECONDS
         if self._pool.stopped:
             for outcome in list(self._under_way):
                 outcome.cancel()
-        patience = GRACE_SECONDS + 2 * (self._longest_step or self._over_since - self._begun)
-        return now - self._over_since > patience
+        return now >= self._given_up_at
 
 
 def _is_lost(outcome: Outcome) -> bool:
     return outcome.done() and not outcome.cancelled() and isinstance(outcome.exception(), BrokenExecutor)
 
 
-def _progress(group: Group) -> float:
-    return max(candidate.done for candidate in group)
-
-
-def _step_seconds(candidate: Candidate) -> float:
-    return candidate.seconds / len(candidate.history) if candidate.history else 0.0
-
-
 def _shortest_last(candidate: Candidate) -> tuple[bool, bool, float]:
-    """Newborns have an evaluation more to come than others."""
-    return candidate.finished, candidate.started, -_step_seconds(candidate)
+    """By the seconds of a step. Newborns have an evaluation more to come than others."""
+    return candidate.finished, candidate.started, -candidate.seconds / max(len(candidate.history), 1)

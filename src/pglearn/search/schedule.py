@@ -64,8 +64,3 @@ class Schedule:
     def configurations(self) -> int:
         """How many are drawn in all."""
         return self.population + self.eliminations * (self.population - self.survivors)
-
-    def steps(self, unit_steps: int) -> list[int]:
-        """Gradient steps per round; together B·unit_steps, whatever the roundings on the way."""
-        ends = [int(milestone * unit_steps) for milestone in self.milestones]
-        return [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.problem import Problem
-from pglearn.search.handle import Handle, InMemory, OnDisk
+from pglearn.search.handle import Handle, OnDisk
 
 IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 
@@ -27,7 +27,7 @@ class Workers:
 
     def handle(self, problem: Problem) -> Handle:
         """By which its tasks find the problem. Asked for first, and once: a cluster is connected to now."""
-        return InMemory(problem)
+        return Handle(problem)
 
     def executor(self) -> Executor:
         """One that works."""
@@ -69,17 +69,13 @@ def out_of_tries(reason: object) -> WorkerError:
     )
 
 
-class Here(Workers):
-    """This process."""
+class Here(Workers, Executor):
+    """This process, which runs a task as it is submitted."""
 
     one_by_one = True
 
     def executor(self) -> Executor:
-        return AtOnce()
-
-
-class AtOnce(Executor):
-    """Runs a task as it is submitted."""
+        return self
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -97,7 +93,7 @@ class Given(Workers):
         self._executor = executor
 
     def handle(self, problem: Problem) -> Handle:
-        return InMemory(problem) if isinstance(self._executor, ThreadPoolExecutor) else OnDisk(problem)
+        return Handle(problem) if isinstance(self._executor, ThreadPoolExecutor) else OnDisk(problem)
 
     def executor(self) -> Executor:
         return self._executor
@@ -106,14 +102,11 @@ class Given(Workers):
         raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
 
-class Threads(Workers):
+class Threads(Given):
     """Threads of this process, for as long as the pool."""
 
     def __init__(self, n: int) -> None:
-        self._executor = ThreadPoolExecutor(n)
-
-    def executor(self) -> Executor:
-        return self._executor
+        super().__init__(ThreadPoolExecutor(n))
 
     def close(self) -> None:
         self._executor.shutdown()

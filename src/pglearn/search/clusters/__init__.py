@@ -5,7 +5,6 @@ None of them is imported before it is asked for. What they have in common is in 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -17,15 +16,7 @@ if TYPE_CHECKING:
 
 PACKAGES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 
-# The objects that may be given, by the module that has their class. A module that nobody imported has no instances.
-OBJECTS = {
-    "dask": (("distributed", "Client"), ("distributed.cfexecutor", "ClientExecutor")),
-    "spark": (
-        ("pyspark", "SparkContext"),
-        ("pyspark.sql", "SparkSession"),
-        ("pyspark.sql.connect.session", "SparkSession"),
-    ),
-}
+OBJECTS = {"Client": "dask", "ClientExecutor": "dask", "SparkContext": "spark", "SparkSession": "spark"}  # by class
 
 
 def cluster_for(executor: Any, n_jobs: int) -> Workers | None:
@@ -49,7 +40,8 @@ def _named(executor: str) -> str | None:
 
 
 def _kind_of(executor: Any) -> str | None:
-    for name, kinds in OBJECTS.items():
-        if any(isinstance(executor, getattr(sys.modules.get(module), kind, ())) for module, kind in kinds):
+    for kind in type(executor).__mro__:
+        name = OBJECTS.get(kind.__name__)
+        if name is not None and kind.__module__.partition(".")[0] == PACKAGES[name]:
             return name
     return None

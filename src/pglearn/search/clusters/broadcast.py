@@ -38,6 +38,9 @@ def arrived(problem: Problem, call: Callable[[], Any]) -> Any:
 class Broadcast(Handle):
     """A handle that is empty when it is sent. Workers are not told of a stop: they end the part that they are in."""
 
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+
     def __reduce__(self) -> tuple[type[Broadcast], tuple[()]]:
         return Broadcast, ()
 
@@ -82,7 +85,12 @@ class ClusterWorkers(Workers, Executor):
             try:
                 result = done.result()
             except BaseException as error:  # noqa: BLE001  engines cancel tasks by exceptions of every kind
-                future.set_exception(explained(self.cause(error)))
+                cause = self.cause(error)
+                if isinstance(cause, ImportError):
+                    cause = WorkerError(
+                        f"A worker cannot run tasks ({cause}): install the same pglearn on every worker."
+                    )
+                future.set_exception(cause)
             else:
                 future.set_result(result)
 
@@ -99,10 +107,3 @@ class ClusterWorkers(Workers, Executor):
     def cause(self, error: BaseException) -> BaseException:
         """What a task has failed with: `Lost`, if it is to run again."""
         raise NotImplementedError
-
-
-def explained(error: BaseException) -> BaseException:
-    """With what to do, if the worker lacks what it needs."""
-    if isinstance(error, ImportError):
-        return WorkerError(f"A worker cannot run tasks ({error}): install the same pglearn on every worker.")
-    return error

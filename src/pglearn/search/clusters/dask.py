@@ -29,29 +29,9 @@ class Cluster(ClusterWorkers):
     """
 
     def connect(self) -> None:
-        from distributed import Client, LocalCluster
-
+        # Of an executor that a client made it is `_client`.
+        self._client = self._connected() if isinstance(self.given, str) else getattr(self.given, "_client", self.given)
         self._points: Any = None
-        self.cleanup.callback(self._forget)
-        if not isinstance(self.given, str):
-            self._client: Any = getattr(self.given, "_client", self.given)  # of an executor that a client made
-            return
-        if self.given == "dask":
-            with without_interrupts():
-                cluster: Any = LocalCluster(
-                    n_workers=self.n_jobs,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                )
-            self.cleanup.enter_context(cluster)
-        else:
-            cluster = "tcp://" + self.given.removeprefix("dask://")
-        try:
-            self._client = self.cleanup.enter_context(Client(cluster, timeout=PATIENCE, set_as_default=False))
-        except (OSError, ValueError) as error:
-            raise WorkerError(f"No Dask scheduler answers at {self.given} ({error}): is it running?") from error
         self.cleanup.callback(self._forget)  # while the client is there
 
     def executor(self) -> Executor:
@@ -73,6 +53,25 @@ class Cluster(ClusterWorkers):
         if isinstance(error, (CancelledError, Cancelled, CommClosedError, TimeoutError)):
             return Lost(f"{type(error).__name__}: {error}")
         return error
+
+    def _connected(self) -> Any:
+        from distributed import Client, LocalCluster
+
+        cluster: Any = "tcp://" + self.given.removeprefix("dask://")
+        if self.given == "dask":
+            with without_interrupts():
+                cluster = LocalCluster(
+                    n_workers=self.n_jobs,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            self.cleanup.enter_context(cluster)
+        try:
+            return self.cleanup.enter_context(Client(cluster, timeout=PATIENCE, set_as_default=False))
+        except (OSError, ValueError) as error:
+            raise WorkerError(f"No Dask scheduler answers at {self.given} ({error}): is it running?") from error
 
     def _scatter(self) -> None:
         """To all workers that there are, when there is one."""

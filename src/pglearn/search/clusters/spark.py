@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from pglearn.errors import InputError, WorkerError
+from pglearn.errors import WorkerError
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
 from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, out_of_tries
@@ -89,7 +89,7 @@ class Cluster(ClusterWorkers):
         from pyspark import SparkConf, SparkContext
 
         if not isinstance(self.given, str):
-            return _context_of(self.given)
+            return self.given if isinstance(self.given, SparkContext) else self.given.sparkContext  # of a session
         if self.given == "spark" and SparkContext._active_spark_context is not None:
             return SparkContext._active_spark_context
         size = sum(part.nbytes for view in self.problem.views for part in parts_of(view.X).values())
@@ -109,20 +109,6 @@ class Cluster(ClusterWorkers):
         context.setLogLevel("OFF")
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
         return context
-
-
-def _context_of(given: Any) -> Any:
-    from pyspark import SparkContext
-
-    if isinstance(given, SparkContext):
-        return given
-    try:
-        return given.sparkContext
-    except Exception as error:  # Spark Connect has none, and says so in its own way
-        raise InputError(
-            "executor is a session of Spark Connect, which has no RDDs: give the master's address, "
-            "like spark://host:7077."
-        ) from error
 
 
 def _quietly(end: Callable[[], None]) -> None:
