@@ -95,6 +95,13 @@ def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, exp
     assert [event["event"] for event in events].count("search_resumed") == 1
 
 
+def test_what_else_is_in_the_folder_of_the_checkpoint_stays(table, tmp_path):
+    (tmp_path / "out" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "out" / "checkpoint" / "notes.txt").write_text("precious")
+    assert cli.main(arguments(table, tmp_path / "out")) == 0
+    assert [path.name for path in (tmp_path / "out" / "checkpoint").iterdir()] == ["notes.txt"]
+
+
 @pytest.mark.xdist_group("signals")
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pglearn.errors import CheckpointError
 from pglearn.files import whole_file
+from pglearn.search import checkpoint
 
 NAME = "command.json"
 FOLDER = "checkpoint"  # within the output folder
@@ -51,5 +51,9 @@ class Command:
 
 
 def remove(output: Path) -> None:
-    """Remove the checkpoint of a search whose results are there."""
-    shutil.rmtree(output / FOLDER)
+    """Remove the checkpoint of a search whose results are there; what else somebody keeps in its folder stays."""
+    folder = output / FOLDER
+    for name in (NAME, checkpoint.NAME, checkpoint.LOCK):
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()

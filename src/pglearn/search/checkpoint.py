@@ -25,7 +25,7 @@ from pglearn.search.lock import locked
 from pglearn.search.state import State
 
 EVERY = 30.0  # seconds between two states within a round
-NAME = "state.npz"
+NAME, LOCK = "state.npz", "lock"
 
 
 def identity_of(data: Mapping[str, Mapping[str, Array]], parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -115,7 +115,7 @@ def opened(folder: Path, identity: dict[str, str]) -> Iterator[Checkpoint]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"The folder {folder} cannot be made ({error.strerror}): choose another.") from error
-    with locked(folder / "lock"):
+    with locked(folder / LOCK):
         for left_behind in folder.glob(f".{NAME}-*"):  # by a process that was killed as it wrote
             left_behind.unlink()
         checkpoint = Checkpoint(folder, identity)
