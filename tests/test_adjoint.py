@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pglearn
-from pglearn.engine import Configuration, CPUEngine
+from pglearn.engine import Configuration
 from pglearn.engine.scores import FORMS, cheapest_form
 from pglearn.graph import weighted_graph
 from pglearn.loss import LOSSES, Log
@@ -83,16 +83,6 @@ def test_engine_gradient_is_that_of_central_differences(name, loss, dtype, solve
     in_float32 = dtype == np.float32
     assert evaluation.loss == pytest.approx(g, rel=max(1e-4 if in_float32 else 1e-8, precision.loss))
     assert_same_gradient(evaluation.dg_da, dg_da, max(1e-3 if in_float32 else 1e-6, precision.gradient))
-
-
-@examples
-def test_loss_and_gradient_is_that_of_the_engine(name):
-    example = EXAMPLES[name]
-    (expected,) = CPUEngine(Log(), LGC(MU)).value_and_gradient(example.problem(), [Configuration(example.k, example.a)])
-    options = {"k": example.k, "loss": "log", "validation": example.validation, "alpha": MU}
-    g, dg_da = pglearn.loss_and_gradient(example.X, example.y, a=example.a, random_state=example.seed, **options)
-    assert g == expected.loss
-    np.testing.assert_array_equal(dg_da, expected.dg_da)
 
 
 def with_an_absurd_value(value):

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from tests.memory import MEASURING, needs_linux
 from tests.problems import partly_labelled, points
 
@@ -17,15 +16,6 @@ from pglearn.graph import weighted_graph
 from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC, Solution, System
-
-
-def test_what_is_solved_for_by_fold_is_sparse(monkeypatch):
-    asked = []
-    monkeypatch.setattr(System, "solve", lambda system, B, usual=System.solve: asked.append(B) or usual(system, B))
-    problem = Problem.of(points(60), partly_labelled(60, 40), validation="holdout")
-    CPUEngine().value_and_gradient(problem, [Configuration(5, np.full(4, 0.3))])
-    assert [sparse.issparse(B) for B in asked] == [True, True]
-
 
 MANY_LABELS = """
 import numpy as np

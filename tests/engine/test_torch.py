@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet
 
@@ -15,7 +14,6 @@ from tests.estimators.test_sparse import QUICK, wide  # noqa: F401  a fixture
 from tests.problems import LABEL_LOSSES, partly_labelled, points
 
 from pglearn import PGLearnClassifier
-from pglearn.cli import main
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES, Log
@@ -108,15 +106,6 @@ def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
         for one, other in zip(parts, whole, strict=True):
             assert one.loss == pytest.approx(other.loss, rel=last_bits)
             np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
-
-
-def test_what_is_recorded_fits_and_has_few_sizes():
-    for most in range(1, 41):
-        part = replay.part_size(most)
-        assert most / 2 < part <= most
-        full = [replay.filled_up(size, part) for size in range(1, part + 1)]
-        assert all(size <= filled <= most for size, filled in enumerate(full, 1))
-        assert len(set(full)) <= max(1, most / 8)
 
 
 replayed = []
@@ -271,30 +260,6 @@ def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
         TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26).value_and_gradient(problem_of(), population(3))
 
 
-def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
-    current, seen = [], []
-
-    @contextmanager
-    def device(where):
-        current.append(where)
-        yield
-        current.remove(where)
-
-    def evaluated(*arguments, original=dense.evaluated):
-        seen.append(list(current))
-        return original(*arguments)
-
-    def on_host(self, view):
-        return Placed.on(torch.device("cpu"), view, torch.float32)
-
-    monkeypatch.setattr(torch.cuda, "device", device)
-    monkeypatch.setattr(TorchEngine, "_placed_on_device", on_host)
-    monkeypatch.setattr(dense, "evaluated", evaluated)
-    TorchEngine(Log(), LGC(), device="cuda:1", memory=1 << 30).value_and_gradient(problem_of(), population(2))
-    assert seen == [[torch.device("cuda:1")]]
-    assert current == []
-
-
 @pytest.fixture
 def products():
     """Sets how many bits torch's products of float32 matrices keep, for a test."""
@@ -359,29 +324,6 @@ def test_what_was_asked_of_torch_changes_no_bit(form, products):
         np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
 
 
-@pytest.fixture
-def nearly_full_device():
-    """A CUDA device with 2 GiB left."""
-    torch.cuda.empty_cache()
-    free, _ = torch.cuda.mem_get_info()
-    hog = torch.empty(free - (2 << 30), dtype=torch.uint8, device="cuda")
-    yield
-    del hog
-    torch.cuda.empty_cache()
-
-
-@needs_cuda
-@pytest.mark.parametrize(("n", "size"), [(2000, 256), (40_000, 1)], ids=["dense", "sparse"])
-def test_a_device_that_is_really_full_is_survived(n, size, nearly_full_device):
-    problem, configurations = problem_of(n), population(size)
-    frugal = TorchEngine(Log(), LGC(), memory=1 << 28).value_and_gradient(problem, configurations)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
-        found = TorchEngine(Log(), LGC(), memory=40 << 30).value_and_gradient(problem, configurations)
-    for one, other in zip(found, frugal, strict=True):
-        assert one.loss == pytest.approx(other.loss, rel=1e-5)
-        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
-
-
 @pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
 def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
     Z = points(300, 5) if levels is None else np.random.default_rng(0).integers(0, levels, (300, 5)) * 0.1
@@ -391,44 +333,14 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
         np.testing.assert_array_equal(found, expected)
 
 
-def gradient_on_edges(edges, X, Z, A, G, h, log_d):
-    log_w = torch.where(edges, 2 * G - h[:, :, None] - h[:, None, :], -torch.inf)
-    SP = (A @ Z.mT) * torch.exp(log_w - 0.5 * (log_d[:, :, None] + log_d[:, None, :]))
-    half = SP.sum(2)[:, :, None] * torch.exp(log_w - log_d[:, :, None])
-    B = SP - 0.5 * (half + half.mT)
-    return torch.stack([-(B * (x[:, None] - x[None]) ** 2).sum((1, 2)) for x in X.T], dim=1)
-
-
-@needs_cuda
-@pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
-@pytest.mark.parametrize("labels", [1, 40, 130])
-def test_kernels_do_what_plain_torch_does(levels, labels):
-    from pglearn.engine.torch import kernels
-
-    torch.manual_seed(0)
-    n, d, mu = 137, 5, 0.99
-    Z = torch.randn(3, n, d) if levels is None else torch.randint(levels, (3, n, d)).float()
-    k, (G, h) = torch.tensor([3, 7, 136]).cuda(), eager.gram(Z.cuda())
-    cut, listed = eager.cut(G, h, k, 136), kernels.cut(G, h, k, 136)
-    torch.testing.assert_close(listed.tau, cut.tau, rtol=0, atol=0)
-    torch.testing.assert_close(listed.last, cut.last, rtol=0, atol=0)
-    found = torch.zeros(3, n, n, dtype=torch.bool, device="cuda")
-    for t, wanted in enumerate(k.tolist()):
-        found[t].scatter_(1, listed.neighbours[t, :, :wanted].long(), True)
-        assert (found[t].sum(1) == wanted).all()
-    assert torch.equal(found | found.mT, eager.edges(G, h, cut))
-    log_d = eager.log_degrees(G, h, cut)
-    torch.testing.assert_close(kernels.log_degrees(G, h, listed), log_d, rtol=0, atol=2e-6)
-    M = eager.systems(G, h, cut, log_d, mu)
-    torch.testing.assert_close(kernels.systems(G, h, listed, log_d, mu), M, rtol=0, atol=1e-6)
-    E = torch.eye(n, labels, device="cuda")
-    solved, dg_dH = torch.linalg.solve(M.double(), E.double()).float(), torch.randn(labels, labels, device="cuda")
-    A, X = mu * solved @ (dg_dH + dg_dH.T), torch.randn(n, 300, device="cuda")
-    X[:9] += 40
-    exact = gradient_on_edges(eager.edges(G, h, cut), *(part.double() for part in (X, solved, A, G, h, log_d)))
-    by_edge = kernels.gradient(X, E, solved, A, G, h, k, listed, log_d, mu)
-    for t in range(3):
-        torch.testing.assert_close(by_edge[t].double(), exact[t], rtol=0, atol=1e-4 * float(exact[t].abs().max()))
+def test_more_labels_features_and_neighbours_than_a_kernel_takes_at_once():
+    problem = Problem.of(points(300, 300), partly_labelled(300, 130))
+    configurations = [Configuration(k, np.linspace(0, 0.02, 300)) for k in (3, 40, 299)]
+    expected = CPUEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    for one, other in zip(found, expected, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
@@ -475,14 +387,6 @@ def test_a_fit_is_that_of_the_cpu_engine_and_twice_the_same(table):
 def test_processes_and_no_memory_are_refused(options, sentence, table):
     with pytest.raises(InputError, match=sentence):
         PGLearnClassifier(engine="torch", **options).fit(*table)
-
-
-def test_the_command_line_says_which_engine_it_was(tmp_path, capsys, table):
-    X, y = table
-    np.savez(tmp_path / "table.npz", X=X, y=y)
-    path, out = str(tmp_path / "table.npz"), str(tmp_path / "out")
-    assert main(["fit", path, "--target", "y", "-o", out, "--engine", "torch", "--budget", "1", "--quiet"]) == 0
-    assert "Engine: torch on" in capsys.readouterr().out
 
 
 def test_the_coordinates_of_a_wide_sparse_table_are_taken(wide):  # noqa: F811

@@ -51,12 +51,6 @@ def test_more_is_tried_until_recall_is_good(recalls, efforts, monkeypatch):
     assert tried == [tried for _, tried in module.EFFORTS][:efforts]
 
 
-def test_duplicates_are_cut_apart_and_found():
-    Z = np.repeat(points(5, 3), 200, axis=0)
-    near = near_points(Z, 10)
-    assert (near // 200 == np.arange(1000)[:, None] // 200).mean() > 0.99
-
-
 @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
 def test_points_so_far_apart_that_float32_has_no_number_for_it_have_neighbours(share):
     Z = points(600, 6).astype(np.float32)
@@ -67,11 +61,6 @@ def test_points_so_far_apart_that_float32_has_no_number_for_it_have_neighbours(s
     exact = k_nearest(Z, 5)
     assert far.all() or share_found(near[~far, :5], exact[~far]) > 0.95
     np.testing.assert_array_equal(np.sort(k_near(Z, 5)[far]), np.sort(exact[far]))
-
-
-def test_more_neighbours_than_there_are_points_are_all_of_them():
-    Z = points(7, 3)
-    np.testing.assert_array_equal(np.sort(k_near(Z, 30)), np.sort(k_nearest(Z, 30)))
 
 
 def test_exact_neighbours_of_some_rows_leave_out_the_row_itself_even_among_duplicates():

@@ -50,16 +50,6 @@ def test_near_points_far_from_the_middle_are_told_apart_in_float32(spread):
     assert np.mean([np.isin(*both).mean() for both in zip(found, nearest, strict=True)]) > 0.99
 
 
-@given(grids, st.integers(1, 15), st.integers(0, 5))
-def test_neighbours_of_queries_may_be_any_points(Z, k, seed):
-    queries = np.random.default_rng(seed).normal(size=(3, Z.shape[1]))
-    neighbours = k_nearest(Z, k, queries)
-    assert neighbours.shape == (3, min(k, len(Z)))
-    for query, found in zip(queries, neighbours, strict=True):
-        d2 = ((Z - query) ** 2).sum(axis=1)
-        np.testing.assert_allclose(np.sort(d2[found]), np.sort(d2)[: len(found)], atol=1e-12)
-
-
 def test_scaled_points_have_the_distances_of_the_metric_and_the_precision_of_X():
     X, a = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32), np.array([2.0, 0.0, 0.5])
     before = X.copy()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse.csgraph import connected_components
 from tests import oracle
 from tests.problems import joined, partly_labelled, points
 
@@ -45,22 +44,6 @@ def test_points_that_are_all_as_far_make_a_graph_of_weight_one(X, weight):
     assert (np.bincount(np.r_[graph.edges.i, graph.edges.j], minlength=9) >= 4).all()
     np.testing.assert_array_equal(graph.W.data, 1.0)
     assert np.isfinite(graph.P.data).all()
-
-
-def test_a_constant_column_and_a_column_of_weight_zero_change_nothing():
-    X = points(15)
-    plain = weighted_graph(X, np.ones(4), 4)
-    junk = np.random.default_rng(9).normal(size=(15, 1)) * 100
-    more = weighted_graph(np.hstack([X, np.full((15, 1), 3.3), junk]), np.array([1.0, 1, 1, 1, 5, 0]), 4)
-    np.testing.assert_array_equal(joined(plain.edges), joined(more.edges))
-    np.testing.assert_allclose(more.p, plain.p, rtol=1e-12)
-
-
-def test_components_stay_apart():
-    X = np.vstack([points(8), points(8, seed=1) + 1000])
-    n_components, member = connected_components(weighted_graph(X, np.ones(4), 3).P)
-    assert n_components == 2
-    assert len(set(member[:8])) == len(set(member[8:])) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -105,11 +88,3 @@ def test_a_huge_offset_changes_neither_graph_nor_gradient():
     (near_g, near_gradient), (far_g, far_gradient) = (pglearn.loss_and_gradient(at, y, a=a, k=5) for at in (X, far))
     assert far_g == pytest.approx(near_g, rel=1e-6)
     np.testing.assert_allclose(far_gradient, near_gradient, atol=1e-6 * np.abs(near_gradient).max(), rtol=0)
-
-
-def test_float32_points_give_a_graph_close_to_the_exact_one():
-    X, a = points(25), np.full(4, 0.5)
-    exact, single = weighted_graph(X, a, 5), weighted_graph(X.astype(np.float32), a, 5)
-    assert single.P.dtype == single.log_w.dtype == single.log_d.dtype == np.float64
-    np.testing.assert_array_equal(joined(single.edges), joined(exact.edges))
-    np.testing.assert_allclose(single.p, exact.p, rtol=1e-5)

@@ -18,7 +18,7 @@ from tests.problems import points
 
 from pglearn.compiled import compiled as compiling
 from pglearn.graph import weighted_graph
-from pglearn.propagation import LGC, compiled
+from pglearn.propagation import LGC
 from pglearn.propagation.conjugate import COARSE
 from pglearn.threads import at_most
 
@@ -34,40 +34,6 @@ def graph_of(n=60, k=4):
 
 def solved(graph, B, alpha=0.99, tolerance=1e-12):
     return LGC(alpha, tolerance).system(graph).solve(B)
-
-
-def test_neighbours_are_close_in_the_order_of_the_graph():
-    graph = graph_of(500)
-    order, P = graph.in_order
-    np.testing.assert_array_equal(np.sort(order), np.arange(500))
-    np.testing.assert_array_equal(P.toarray(), graph.P.toarray()[np.ix_(order, order)])
-
-    def bandwidth(matrix):
-        row, column = matrix.nonzero()
-        return np.abs(row - column).max()
-
-    assert bandwidth(P) < bandwidth(graph.P)
-
-
-@pytest.mark.parametrize("columns", [1, 7, 16])
-def test_each_pass_is_its_equation(columns):
-    graph, rng = graph_of(), np.random.default_rng(columns)
-    R, direction, F = rng.normal(size=(3, 60, columns))
-    P, mu = graph.P, 0.99
-    M = np.eye(60) - mu * P.toarray()
-    product, sums = np.empty_like(R), np.empty(columns)
-    compiled.product(0, 60, P.indptr, P.indices, P.data, mu, direction, product, sums)
-    np.testing.assert_allclose(product, M @ direction, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(sums, np.einsum("nc,nc->c", direction, M @ direction), rtol=1e-12)
-    step, turn = rng.normal(size=(2, columns))
-    rest = R.copy()
-    compiled.reduced(0, 60, rest, product, step, sums)
-    np.testing.assert_allclose(rest, R - step * product, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(sums, (rest**2).sum(axis=0), rtol=1e-12)
-    moved, turned = F.copy(), direction.copy()
-    compiled.moved(0, 60, moved, turned, rest, step, turn)
-    np.testing.assert_allclose(moved, F + step * direction, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(turned, rest + turn * direction, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-8, 1e-12])
