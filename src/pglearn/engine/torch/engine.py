@@ -159,14 +159,11 @@ class TorchEngine:
         loss, propagation = self.loss, self.propagation
 
         def on_device(slots: int, a: Tensor, k: Tensor) -> Tensor:
-            g, accuracy, dg_da = dense.evaluated(there, a, k, slots, loss, propagation)
+            g, accuracy, dg_da = dense.evaluated(there, a.to(there.X), k.to(there.X.device), slots, loss, propagation)
             return torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1)
 
-        def there_and_back(slots: int, a: Tensor, k: Tensor) -> Tensor:
-            return on_device(slots, a.to(there.X), k.to(there.X.device)).cpu()
-
         def eager(a: Tensor, k: Tensor, slots: int, most: int) -> Tensor:
-            return in_parts(partial(there_and_back, slots), a, k, most)
+            return in_parts(lambda a, k: on_device(slots, a, k).cpu(), a, k, most)
 
         _ = placed.one_per_label  # which a recorded step must find made
         self._steps[placed] = Replayed(on_device, self._recorded) if dense.is_fused(placed.X) else eager
