@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-LINE = 64  # bytes that memory is fetched by
 FROM_ROWS = 4000  # up to here dense factors are considered, and loading Numba would be felt
 
 

@@ -1,58 +1,21 @@
-"""Scores of the validation points, form by form; that all forms agree is in test_adjoint.py."""
+"""Solves that a search asks for: how large, how close, and in which precision."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from tests.memory import MEASURING, needs_linux
 from tests.problems import partly_labelled, points
 
-from pglearn.engine import CPUEngine
-from pglearn.engine.scores import _by_fold
+from pglearn.engine import Configuration, CPUEngine
 from pglearn.graph import weighted_graph
+from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC, Solution, System
-
-N, MU = 60, 0.9
-
-
-class Noted:
-    """A system that remembers what it was asked to solve for."""
-
-    def __init__(self, system):
-        self.system, self.precision, self.asked = system, system.precision, []
-
-    def solve(self, B):
-        self.asked.append(B)
-        return self.system.solve(B)
-
-
-@pytest.mark.parametrize("validation", ["kfold", "holdout"])
-def test_what_is_solved_for_by_fold_is_sparse_and_gives_the_equation(validation):
-    problem = Problem.of(points(N), partly_labelled(N, 21), validation=validation)
-    graph = weighted_graph(problem.X, np.full(4, 0.3), 5)
-    system = Noted(LGC(MU).system(graph))
-    scores = _by_fold(problem, LGC(MU), system)
-    R = np.linalg.inv(np.eye(N) - MU * graph.P.toarray())
-    H = R[np.ix_(problem.labelled[problem.scored], problem.labelled)]
-    others = problem.fold[problem.scored, None] != problem.fold
-    np.testing.assert_allclose(scores.S, (1 - MU) * (H * others) @ problem.Y, rtol=1e-9)
-
-    dg_dS = np.random.default_rng(0).normal(size=scores.S.shape)
-    adjoint, F = scores.factors(dg_dS)
-    # ⟨Λ, BF⟩ for a change B of M: −dS from the equation, by hand.
-    change = np.random.default_rng(1).normal(size=(N, N))
-    dR = -R @ change @ R
-    dH = dR[np.ix_(problem.labelled[problem.scored], problem.labelled)]
-    expected = ((1 - MU) * (dH * others) @ problem.Y * dg_dS).sum()
-    assert -(adjoint * (change @ F)).sum() == pytest.approx(expected, rel=1e-8)
-    assert all(sparse.issparse(B) for B in system.asked)
-    assert len(system.asked) == 2
-
 
 MANY_LABELS = """
 import numpy as np
@@ -95,3 +58,22 @@ def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, fi
     graph = weighted_graph(np.arange(4.0)[:, None], np.ones(1), 2)
     found = CPUEngine().propagate(problem, graph)
     assert (found.iterations, found.converged) == (99, is_solved)
+
+
+@pytest.mark.parametrize("scored", [30, 8], ids=["by label", "by row"])
+def test_float32_where_a_search_allows_it_changes_little(scored, monkeypatch):
+    """Against float64 and dense solves: points, solutions and adjoint in float32, sums in float64."""
+    problem = Problem.of(points(300, 5), partly_labelled(300, 30))
+    problem = replace(problem, scored=problem.scored & (np.arange(30) < scored))
+    here = [Configuration(8, np.linspace(0.1, 0.5, 5))]
+    (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, here)
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
+    coarse = replace(problem, X=problem.X.astype(np.float32))
+    engine = CPUEngine(Log(), LGC(tolerance=1e-8, precision=1e-2))
+    (found,) = engine.value_and_gradient(coarse, here)
+    assert found.loss == pytest.approx(expected.loss, rel=1e-5)
+    np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=1e-4, atol=1e-4 * np.abs(expected.dg_da).max())
+    graph, B = engine.graph(coarse, here[0]), np.eye(300)[:, :5]
+    assert engine.propagation.system(graph).solve(B).F.dtype == np.float32
+    assert LGC().system(graph).solve(B).F.dtype == np.float64

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet
 
@@ -16,7 +14,6 @@ from tests.estimators.test_sparse import QUICK, wide  # noqa: F401  a fixture
 from tests.problems import LABEL_LOSSES, partly_labelled, points
 
 from pglearn import PGLearnClassifier
-from pglearn.cli import main
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.loss import LOSSES, Log
@@ -59,16 +56,6 @@ def form(request, monkeypatch):
     return request.param
 
 
-def test_many_labels_of_which_few_are_scored(form):
-    problem, configurations = Problem.of(points(450, 6), partly_labelled(450, 430)), population(2)
-    assert problem.scored.sum() == 200
-    expected = CPUEngine(Log(), LGC()).value_and_gradient(problem, configurations)
-    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
-    for one, other in zip(found, expected, strict=True):
-        assert one.loss == pytest.approx(other.loss, rel=1e-4)
-        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
-
-
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "two together"])
 def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
     monkeypatch.setattr(module, "DENSE_LIMIT", 1)
@@ -84,7 +71,7 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
         first, second = problem.fold[problem.scored][:2]
         problem = replace(problem, fold=np.where(problem.fold == second, first, problem.fold))
     (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, [configuration])
-    (found,) = TorchEngine(Log(), LGC(), device="cpu", dtype="float64").value_and_gradient(problem, [configuration])
+    (found,) = TorchEngine(Log(), LGC(), dtype="float64").value_and_gradient(problem, [configuration])
     scored = int(problem.scored.sum())
     assert widths == [scored, problem.n_classes if alone else scored]
     assert found.loss == pytest.approx(expected.loss, rel=1e-6)
@@ -95,7 +82,9 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
 def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
     problem, configurations = problem_of(validation=validation), population()
     expected = CPUEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
-    found = TorchEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
+    found, again = (TorchEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations) for _ in range(2))
+    assert [e.loss for e in found] == [e.loss for e in again], "to the last bit"
+    np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in again])
     for one, other in zip(found, expected, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-4)
         assert one.accuracy == pytest.approx(other.accuracy, abs=1e-6)
@@ -119,13 +108,7 @@ def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
             np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=last_bits * np.abs(other.dg_da).max())
 
 
-def test_what_is_recorded_fits_and_has_few_sizes():
-    for most in range(1, 41):
-        part = replay.part_size(most)
-        assert most / 2 < part <= most
-        full = [replay.filled_up(size, part) for size in range(1, part + 1)]
-        assert all(size <= filled <= most for size, filled in enumerate(full, 1))
-        assert len(set(full)) <= max(1, most / 8)
+replayed = []
 
 
 class OnHost:
@@ -136,42 +119,37 @@ class OnHost:
 
     def __call__(self, a, k):
         assert len(a) == len(k) == self.size
+        replayed.append(len(a))
         return self.step(a, k)
 
 
 @pytest.mark.parametrize(("most", "taken"), [(1, [1] * 11), (3, [2] * 6), (9, [8, 8]), (12, [8, 8]), (100, [16])])
 def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
-    sizes = []
-
-    class Counted(OnHost):
-        def __call__(self, a, k):
-            sizes.append(len(a))
-            return super().__call__(a, k)
-
-    monkeypatch.setattr(replay, "Recorded", Counted)
+    monkeypatch.setattr(replay, "Recorded", OnHost)
+    replayed.clear()
     a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
     found = replay.Replayed(lambda slots, a, k: a * k[:, None], WeakSet())(a, k, 16, most)
     torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
-    assert sizes == taken
+    assert replayed == taken
 
 
-def in_three_bases(n):
+def in_three_views(n):
     X = points(n, 6)
     return replace(problem_of(n), others=(2 * X[:, ::-1], X[:, :5]))
 
 
-def in_basis(basis, configurations):
-    return [replace(configuration, view=basis) for configuration in configurations]
+def in_view(view, configurations):
+    return [replace(configuration, view=view) for configuration in configurations]
 
 
-def test_recordings_of_all_bases_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
+def test_recordings_of_all_views_share_their_memory_and_a_new_one_none_that_is_gone(monkeypatch):
     monkeypatch.setattr(replay, "Recorded", OnHost)
     monkeypatch.setattr(dense, "is_fused", lambda X: True)
     monkeypatch.setattr(dense, "_operations", lambda X: eager)
-    problem, engine = in_three_bases(150), TorchEngine(Log(), LGC(), device="cpu")
+    problem, engine = in_three_views(150), TorchEngine(Log(), LGC(), device="cpu")
     for size in (5, 12):
-        for basis, d in enumerate((6, 6, 5)):
-            engine.value_and_gradient(problem, in_basis(basis, population(size, d)))
+        for view, d in enumerate((6, 6, 5)):
+            engine.value_and_gradient(problem, in_view(view, population(size, d)))
     pools = {recording.pool for recording in engine._recorded}
     assert (len(engine._recorded), len(pools)) == (6, 1)
     del problem
@@ -191,9 +169,9 @@ def idle_memory():
 
 
 @needs_cuda
-def test_all_bases_hold_the_memory_of_one():
-    problem = in_three_bases(2000)
-    populations = [in_basis(basis, population(16, d)) for basis, d in enumerate((6, 6, 5))]
+def test_all_views_hold_the_memory_of_one():
+    problem = in_three_views(2000)
+    populations = [in_view(view, population(16, d)) for view, d in enumerate((6, 6, 5))]
     alone = [TorchEngine(Log(), LGC(), memory=1 << 33).value_and_gradient(problem, each) for each in populations]
     before = idle_memory()
     engine = TorchEngine(Log(), LGC(), memory=1 << 33)
@@ -211,23 +189,9 @@ def test_all_bases_hold_the_memory_of_one():
 
 
 @needs_cuda
-def test_recordings_of_a_problem_that_is_gone_leave_room_for_others():
-    before, configurations = idle_memory(), population(16)
-    engine = TorchEngine(Log(), LGC(), memory=1 << 33)
-    for _ in range(3):
-        problem = problem_of(2000)
-        found = engine.value_and_gradient(problem, configurations)
-        assert np.isfinite([e.loss for e in found]).all()
-        of_one = idle_memory() - before
-        assert 16 * 2 * 4 * 2000**2 < of_one < 16 * 6 * 4 * 2000**2
-        del problem
-        gc.collect()
-
-
-@needs_cuda
-def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeypatch):
-    problem = in_three_bases(2000)
-    first, last = in_basis(0, population(16)), in_basis(2, population(16, 5))
+def test_running_out_while_one_view_is_recorded_frees_the_memory_of_all(monkeypatch):
+    problem = in_three_views(2000)
+    first, last = in_view(0, population(16)), in_view(2, population(16, 5))
     expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, [*first, *last])
     evaluated, refused, left = dense.evaluated, [], []
 
@@ -255,14 +219,7 @@ def test_running_out_while_one_basis_is_recorded_frees_the_memory_of_all(monkeyp
     assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
-def test_the_same_population_twice_is_the_same_to_the_last_bit(form):
-    problem, configurations = problem_of(), population(5)
-    first, second = (TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations) for _ in range(2))
-    assert [e.loss for e in first] == [e.loss for e in second]
-    np.testing.assert_array_equal([e.dg_da for e in first], [e.dg_da for e in second])
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38, 1e300])
+@pytest.mark.parametrize("bad", [np.nan, 1e38])
 def test_a_candidate_that_fails_touches_no_other(bad, form):
     problem, configurations = problem_of(200), population(4)
     alone = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
@@ -295,41 +252,12 @@ def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkey
 
 
 def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
-    attempts = []
-
-    def full(placed, a, k, slots, loss, propagation):
-        attempts.append(len(a))
+    def full(*arguments):
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(dense, "evaluated", full)
-    engine = TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26)
     with pytest.raises(torch.OutOfMemoryError):
-        engine.value_and_gradient(problem_of(), population(3))
-    assert attempts == [3, 3, 3]
-
-
-def test_the_device_asked_for_is_the_current_one_while_it_works(monkeypatch):
-    current, seen = [], []
-
-    @contextmanager
-    def device(where):
-        current.append(where)
-        yield
-        current.remove(where)
-
-    def evaluated(*arguments, original=dense.evaluated):
-        seen.append(list(current))
-        return original(*arguments)
-
-    def on_host(self, view):
-        return Placed.on(torch.device("cpu"), view, torch.float32)
-
-    monkeypatch.setattr(torch.cuda, "device", device)
-    monkeypatch.setattr(TorchEngine, "_placed_on_device", on_host)
-    monkeypatch.setattr(dense, "evaluated", evaluated)
-    TorchEngine(Log(), LGC(), device="cuda:1", memory=1 << 30).value_and_gradient(problem_of(), population(2))
-    assert seen == [[torch.device("cuda:1")]]
-    assert current == []
+        TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26).value_and_gradient(problem_of(), population(3))
 
 
 @pytest.fixture
@@ -340,51 +268,34 @@ def products():
     torch.set_float32_matmul_precision(before)
 
 
-def broken_off(*arguments):
-    raise ZeroDivisionError
+def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(form, products, monkeypatch):
+    seen = []
 
-
-@pytest.mark.parametrize("asked", ["medium", "highest"])
-def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(asked, form, products, monkeypatch):
-    seen, part = [], dense if form == "dense" else module.sparse
-
-    def evaluated(*arguments, original=part.evaluated):
+    def breaks_off(*arguments):
         seen.append(torch.get_float32_matmul_precision())
-        return original(*arguments)
+        raise ZeroDivisionError
 
-    monkeypatch.setattr(part, "evaluated", evaluated)
-    products(asked)
-    engine = TorchEngine(Log(), LGC(), device="cpu")
-    engine.value_and_gradient(problem_of(), population(1))
-    assert seen == ["highest"]
-    assert torch.get_float32_matmul_precision() == asked
-    monkeypatch.setattr(part, "evaluated", broken_off)
+    monkeypatch.setattr(dense if form == "dense" else module.sparse, "evaluated", breaks_off)
+    products("medium")
     with pytest.raises(ZeroDivisionError):
         TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem_of(), population(1))
-    assert torch.get_float32_matmul_precision() == asked
+    assert seen == ["highest"]
+    assert torch.get_float32_matmul_precision() == "medium"
 
 
 def test_engines_of_two_threads_do_not_put_back_each_other_s_setting(products):
     products("medium")
-    within, go_on, entered = threading.Event(), threading.Event(), threading.Event()
+    entered = threading.Event()
 
     def other():
         with whole_products():
             entered.set()
 
-    def first():
-        with whole_products():
-            within.set()
-            go_on.wait(10)
-
-    threads = [threading.Thread(target=work) for work in (first, other)]
-    threads[0].start()
-    assert within.wait(10)
-    threads[1].start()
-    assert not entered.wait(0.2)
-    go_on.set()
-    for thread in threads:
-        thread.join()
+    thread = threading.Thread(target=other)
+    with whole_products():
+        thread.start()
+        assert not entered.wait(0.2)
+    thread.join(10)
     assert entered.is_set()
     assert torch.get_float32_matmul_precision() == "medium"
 
@@ -402,61 +313,15 @@ def test_a_setting_of_one_library_is_put_back_too():
 
 
 @needs_cuda
-@pytest.mark.parametrize("asked", ["medium", "high"])
-def test_what_was_asked_of_torch_changes_no_bit(asked, form, products):
+def test_what_was_asked_of_torch_changes_no_bit(form, products):
     problem, configurations = problem_of(), population(8)
     products("highest")
     expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
-    products(asked)
+    products("medium")
     engine = TorchEngine(Log(), LGC())
     for found in (engine.value_and_gradient(problem, configurations) for _ in range(2)):  # recorded, and replayed
         assert [e.loss for e in found] == [e.loss for e in expected]
         np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
-    assert torch.get_float32_matmul_precision() == asked
-
-
-@pytest.fixture
-def nearly_full_device():
-    """A CUDA device with 2 GiB left."""
-    torch.cuda.empty_cache()
-    free, _ = torch.cuda.mem_get_info()
-    hog = torch.empty(free - (2 << 30), dtype=torch.uint8, device="cuda")
-    yield
-    del hog
-    torch.cuda.empty_cache()
-
-
-@needs_cuda
-@pytest.mark.parametrize(("n", "size"), [(2000, 256), (40_000, 1)], ids=["dense", "sparse"])
-def test_a_device_that_is_really_full_is_survived(n, size, nearly_full_device):
-    problem, configurations = problem_of(n), population(size)
-    frugal = TorchEngine(Log(), LGC(), memory=1 << 28).value_and_gradient(problem, configurations)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with"):
-        found = TorchEngine(Log(), LGC(), memory=40 << 30).value_and_gradient(problem, configurations)
-    for one, other in zip(found, frugal, strict=True):
-        assert one.loss == pytest.approx(other.loss, rel=1e-5)
-        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
-
-
-@needs_cuda
-def test_a_device_that_fills_up_while_a_step_is_recorded_is_survived(monkeypatch):
-    problem, configurations = problem_of(), population(32)
-    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
-    evaluated, refused = dense.evaluated, []
-
-    def hungry(placed, a, k, slots, loss, propagation):
-        if len(a) > 16 and torch.cuda.is_current_stream_capturing():
-            refused.append(len(a))
-            torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
-        return evaluated(placed, a, k, slots, loss, propagation)
-
-    monkeypatch.setattr(dense, "evaluated", hungry)
-    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
-    engine = TorchEngine(Log(), LGC(), memory=32 << 26)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with 1 GiB"):
-        found = engine.value_and_gradient(problem, configurations)
-    assert refused == [32]
-    assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
 @pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
@@ -468,44 +333,14 @@ def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
         np.testing.assert_array_equal(found, expected)
 
 
-def gradient_on_edges(edges, X, Z, A, G, h, log_d):
-    log_w = torch.where(edges, 2 * G - h[:, :, None] - h[:, None, :], -torch.inf)
-    SP = (A @ Z.mT) * torch.exp(log_w - 0.5 * (log_d[:, :, None] + log_d[:, None, :]))
-    half = SP.sum(2)[:, :, None] * torch.exp(log_w - log_d[:, :, None])
-    B = SP - 0.5 * (half + half.mT)
-    return torch.stack([-(B * (x[:, None] - x[None]) ** 2).sum((1, 2)) for x in X.T], dim=1)
-
-
-@needs_cuda
-@pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
-@pytest.mark.parametrize("labels", [1, 40, 130])
-def test_kernels_do_what_plain_torch_does(levels, labels):
-    from pglearn.engine.torch import kernels
-
-    torch.manual_seed(0)
-    n, d, mu = 137, 5, 0.99
-    Z = torch.randn(3, n, d) if levels is None else torch.randint(levels, (3, n, d)).float()
-    k, (G, h) = torch.tensor([3, 7, 136]).cuda(), eager.gram(Z.cuda())
-    cut, listed = eager.cut(G, h, k, 136), kernels.cut(G, h, k, 136)
-    torch.testing.assert_close(listed.tau, cut.tau, rtol=0, atol=0)
-    torch.testing.assert_close(listed.last, cut.last, rtol=0, atol=0)
-    found = torch.zeros(3, n, n, dtype=torch.bool, device="cuda")
-    for t, wanted in enumerate(k.tolist()):
-        found[t].scatter_(1, listed.neighbours[t, :, :wanted].long(), True)
-        assert (found[t].sum(1) == wanted).all()
-    assert torch.equal(found | found.mT, eager.edges(G, h, cut))
-    log_d = eager.log_degrees(G, h, cut)
-    torch.testing.assert_close(kernels.log_degrees(G, h, listed), log_d, rtol=0, atol=2e-6)
-    M = eager.systems(G, h, cut, log_d, mu)
-    torch.testing.assert_close(kernels.systems(G, h, listed, log_d, mu), M, rtol=0, atol=1e-6)
-    E = torch.eye(n, labels, device="cuda")
-    solved, dg_dH = torch.linalg.solve(M.double(), E.double()).float(), torch.randn(labels, labels, device="cuda")
-    A, X = mu * solved @ (dg_dH + dg_dH.T), torch.randn(n, 300, device="cuda")
-    X[:9] += 40
-    exact = gradient_on_edges(eager.edges(G, h, cut), *(part.double() for part in (X, solved, A, G, h, log_d)))
-    by_edge = kernels.gradient(X, E, solved, A, G, h, k, listed, log_d, mu)
-    for t in range(3):
-        torch.testing.assert_close(by_edge[t].double(), exact[t], rtol=0, atol=1e-4 * float(exact[t].abs().max()))
+def test_more_labels_features_and_neighbours_than_a_kernel_takes_at_once():
+    problem = Problem.of(points(300, 300), partly_labelled(300, 130))
+    configurations = [Configuration(k, np.linspace(0, 0.02, 300)) for k in (3, 40, 299)]
+    expected = CPUEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    for one, other in zip(found, expected, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
@@ -528,46 +363,30 @@ def test_systems_are_solved_by_blocks(n, dtype, device):
 # The estimator and the command line
 
 
-def table(n=90):
-    y = partly_labelled(n, 30)
-    return points(n, 4), y
+@pytest.fixture
+def table():
+    return points(90, 4), partly_labelled(90, 30)
 
 
-def test_a_fit_is_that_of_the_cpu_engine():
-    X, y = table()
-    cpu, gpu = (PGLearnClassifier(budget=4, random_state=0, engine=name).fit(X, y) for name in ("cpu", "torch"))
+def test_a_fit_is_that_of_the_cpu_engine_and_twice_the_same(table):
+    cpu, gpu, again = (
+        PGLearnClassifier(budget=4, random_state=0, engine=name).fit(*table) for name in ("cpu", "torch", "torch")
+    )
     assert cpu.engine_ == "cpu"
     assert gpu.engine_.startswith("torch on ")
     np.testing.assert_allclose(gpu.search_results_["loss"], cpu.search_results_["loss"], rtol=1e-2)
     assert (gpu.transduction_ == cpu.transduction_).mean() > 0.97
+    np.testing.assert_array_equal(gpu.search_results_["loss"], again.search_results_["loss"])
+    np.testing.assert_array_equal(gpu.label_distributions_, again.label_distributions_)
 
 
-def test_a_fit_twice_with_one_seed_is_the_same_to_the_last_bit():
-    X, y = table()
-    first, second = (PGLearnClassifier(budget=4, random_state=3, engine="torch").fit(X, y) for _ in range(2))
-    np.testing.assert_array_equal(first.search_results_["loss"], second.search_results_["loss"])
-    np.testing.assert_array_equal(first.label_distributions_, second.label_distributions_)
-
-
-def test_processes_and_torch_are_refused_together():
-    X, y = table()
-    with pytest.raises(InputError, match="leave out n_jobs and executor"):
-        PGLearnClassifier(engine="torch", n_jobs=2).fit(X, y)
-
-
-def test_device_memory_must_be_positive():
-    X, y = table()
-    with pytest.raises(InputError, match="device_memory=0 must be above 0"):
-        PGLearnClassifier(engine="torch", device_memory=0).fit(X, y)
-
-
-def test_the_command_line_says_which_engine_it_was(tmp_path, capsys):
-    X, y = table()
-    np.savez(tmp_path / "table.npz", X=X, y=y)
-    path, out = str(tmp_path / "table.npz"), str(tmp_path / "out")
-    assert main(["fit", path, "--target", "y", "-o", out, "--engine", "torch", "--budget", "1", "--quiet"]) == 0
-    assert "Engine: torch on" in capsys.readouterr().out
-    assert os.path.exists(os.path.join(out, "model.npz"))
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [({"n_jobs": 2}, "leave out n_jobs and executor"), ({"device_memory": 0}, "device_memory=0 must be above 0")],
+)
+def test_processes_and_no_memory_are_refused(options, sentence, table):
+    with pytest.raises(InputError, match=sentence):
+        PGLearnClassifier(engine="torch", **options).fit(*table)
 
 
 def test_the_coordinates_of_a_wide_sparse_table_are_taken(wide):  # noqa: F811

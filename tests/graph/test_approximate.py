@@ -13,10 +13,9 @@ from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.engine.choose import chosen_neighbours
 from pglearn.graph import approximate as module
-from pglearn.graph import k_nearest
-from pglearn.graph.approximate import exact_of, found_neighbours, k_near, pool_of, sampled_recall
-from pglearn.graph.descent import _cut, near_points
-from pglearn.graph.neighbours import scaled_points
+from pglearn.graph import k_nearest, weighted_graph
+from pglearn.graph.approximate import approximate_graph, exact_of, k_near, pool_of, sampled_recall
+from pglearn.graph.descent import near_points
 from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
@@ -32,82 +31,36 @@ def share_found(neighbours, exact):
     return np.mean([len(set(p) & set(q)) for p, q in zip(neighbours, exact, strict=True)]) / exact.shape[1]
 
 
-@pytest.fixture(scope="module")
-def cloud():
+def test_near_points_are_distinct_others_nearest_first_and_nearly_all_exact():
     Z = points(N, 6)
-    return Z, near_points(Z, 24)
-
-
-def test_near_points_are_distinct_others_nearest_first(cloud):
-    Z, near = cloud
-    assert near.shape == (N, 24)
-    assert (near >= 0).all()
-    assert (near != np.arange(N)[:, None]).all()
+    near = near_points(Z, 24)
+    assert ((near >= 0) & (near != np.arange(N)[:, None])).all()
     assert all(len(set(row)) == 24 for row in near)
     d2 = ((Z[near] - Z[:, None]) ** 2).sum(axis=2)
     assert (np.diff(d2, axis=1) >= -1e-5 * d2[:, 1:]).all()
-
-
-def test_what_is_known_is_kept_and_added_to(cloud):
-    Z, _ = cloud
-    few = near_points(Z, 24, tried=2)
-    more = near_points(Z, 30, tried=12, known=few)
-    exact = k_nearest(Z, 24)
-    assert share_found(few, exact) < 0.97 < share_found(more[:, :24], exact)
-    assert (more != np.arange(N)[:, None]).all()
-    assert all(len(set(row)) == 30 for row in more)
-
-
-@pytest.mark.parametrize(
-    ("recalls", "efforts"),
-    [([0.98], [0]), ([0.95, 0.98], [0, 1]), ([0.8, 0.98], [0, 2]), ([0.5, 0.98], [0, 3]), ([0.5] * 3, [0, 3, 4])],
-)
-def test_the_next_effort_is_as_large_as_the_last_one_was_far_off(recalls, efforts, monkeypatch):
-    said, made = iter(recalls), []
-
-    def near(Z, m, tried, known):
-        made.append(tried)
-        return np.zeros((len(Z), m), dtype=np.int32)
-
-    monkeypatch.setattr("pglearn.graph.descent.near_points", near)
-    monkeypatch.setattr("pglearn.graph.approximate.sampled_recall", lambda *_: next(said))
-    module._searched(points(200), 5)
-    assert made == [module.EFFORTS[effort][1] for effort in efforts]
-
-
-def test_the_search_is_a_function_of_points_and_seed(cloud):
-    Z, near = cloud
+    assert share_found(near, k_nearest(Z, 24)) > 0.97
     np.testing.assert_array_equal(near_points(Z, 24), near)
 
 
-def test_duplicates_are_cut_apart_and_found():
-    Z = np.repeat(points(5, 3), 200, axis=0)
-    near = near_points(Z, 10)
-    assert (near // 200 == np.arange(1000)[:, None] // 200).mean() > 0.99
+@pytest.mark.parametrize(("recalls", "efforts"), [([0.98], 1), ([0.5, 0.98], 2), ([0.5] * 3, 3)])
+def test_more_is_tried_until_recall_is_good(recalls, efforts, monkeypatch):
+    said, tried = iter(recalls), []
+    monkeypatch.setattr("pglearn.graph.descent.near_points", lambda Z, m, t: tried.append(t) or near_points(Z, m, t))
+    monkeypatch.setattr("pglearn.graph.approximate.sampled_recall", lambda *_: next(said))
+    k_near(points(200), 5, recall=0.97)
+    assert tried == [tried for _, tried in module.EFFORTS][:efforts]
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
-def test_every_point_is_in_one_leaf_whatever_the_values(share):
+def test_points_so_far_apart_that_float32_has_no_number_for_it_have_neighbours(share):
     Z = points(600, 6).astype(np.float32)
-    Z[np.random.default_rng(0).random(600) < share] *= np.float32(1e30)  # products are infinite, their sums are NaN
-    order, ends = _cut(Z, 32, 0)
-    np.testing.assert_array_equal(np.sort(order), np.arange(600))
-    assert (ends[0], ends[-1]) == (0, 600)
-    assert (np.diff(ends) > 0).all()
-
-
-def test_points_so_far_apart_that_float32_has_no_number_for_it_have_neighbours():
-    Z = points(600, 6).astype(np.float32)
-    Z[:50] *= np.float32(1e30)
+    far = np.random.default_rng(0).random(600) < share
+    Z[far] *= np.float32(1e30)  # products are infinite, their sums are NaN
     near = near_points(Z, 20)
     assert ((near >= -1) & (near < 600)).all()
-    assert share_found(near[50:, :5], k_nearest(Z, 5)[50:]) > 0.95
-    np.testing.assert_array_equal(np.sort(k_near(Z, 5)[:50]), np.sort(k_nearest(Z, 5)[:50]))
-
-
-def test_more_neighbours_than_there_are_points_are_all_of_them():
-    Z = points(7, 3)
-    np.testing.assert_array_equal(np.sort(k_near(Z, 30)), np.sort(k_nearest(Z, 30)))
+    exact = k_nearest(Z, 5)
+    assert far.all() or share_found(near[~far, :5], exact[~far]) > 0.95
+    np.testing.assert_array_equal(np.sort(k_near(Z, 5)[far]), np.sort(exact[far]))
 
 
 def test_exact_neighbours_of_some_rows_leave_out_the_row_itself_even_among_duplicates():
@@ -127,31 +80,26 @@ def test_recall_counts_what_is_as_near_as_the_exact_neighbours():
     half = exact.copy()
     half[:, 5:] = k_nearest(Z, 60)[:, 50:55]
     assert sampled_recall(Z, half) == pytest.approx(0.5)
-    same = np.tile(points(1, 5), (400, 1))
     others = (np.arange(400)[:, None] + np.arange(1, 11)) % 400
-    assert sampled_recall(same, others) == 1.0
+    assert sampled_recall(np.tile(Z[:1], (400, 1)), others) == 1.0
 
 
-def test_a_pool_is_ranked_under_the_present_weights():
-    problem = problem_of()
-    anchor, a = np.full(6, 0.3), np.array([0.4, 0.3, 0.3, 0.2, 0.3, 0.35])
-    found = found_neighbours(problem, a, K, anchor)
-    Z = scaled_points(problem.X, a, problem.centre)
-    exact = k_nearest(Z, K)
-    assert found.anchor is anchor, "no new search"
-    assert share_found(found.neighbours, exact) > 0.95
-    d2 = ((Z[found.neighbours] - Z[:, None]) ** 2).sum(axis=2)
-    assert (np.diff(d2, axis=1) >= 0).all()
-
-
-def test_near_points_are_searched_for_again_when_the_weights_have_moved_too_far():
-    problem = problem_of()
-    anchor, a = np.array([1.0, 1, 1, 0, 0, 0]), np.array([0.0, 0, 0, 1, 1, 1])
-    stale = module.nearest_in(pool_of(problem, anchor, K), scaled_points(problem.X, a, problem.centre), K)
-    assert sampled_recall(scaled_points(problem.X, a, problem.centre), stale) < 0.5
-    found = found_neighbours(problem, a, K, anchor)
-    assert found.anchor is a
-    assert found.recall > 0.95
+@pytest.mark.parametrize("near", [True, False])
+def test_near_points_are_ranked_anew_and_searched_for_again_when_the_weights_have_moved_too_far(near):
+    problem, anchor = problem_of(), np.array([0.3, 0.3, 0.3, 0, 0, 0])
+    a = np.array([0.32, 0.3, 0.29, 0, 0, 0]) if near else np.array([0, 0, 0, 0.3, 0.3, 0.3])
+    graph, exact = approximate_graph(problem, a, K, anchor), weighted_graph(problem.X, a, K)
+    assert graph.anchor is (anchor if near else a)
+    assert graph.recall > 0.95
+    common = (graph.P > 0).multiply(exact.P > 0).sum()
+    assert common > 0.95 * exact.P.nnz
+    (expected,), (found,) = (
+        CPUEngine(Log(), LGC(), neighbours).value_and_gradient(problem, [Configuration(K, a, anchor=anchor)])
+        for neighbours in ("exact", "approximate")
+    )
+    assert (found.recall, found.anchor) == (graph.recall, graph.anchor)
+    assert found.loss == pytest.approx(expected.loss, rel=0.05)
+    assert (expected.recall, expected.anchor) == (1.0, None)
 
 
 def test_pools_are_kept_within_bounds_and_go_with_their_problem(monkeypatch):
@@ -169,35 +117,15 @@ def test_pools_are_kept_within_bounds_and_go_with_their_problem(monkeypatch):
     assert not any(key[0] == view for key in module._pools)
 
 
-def test_the_gradient_is_that_of_the_graph_that_was_found():
-    problem, a = problem_of(), np.full(6, 0.3)
-    exact, near = CPUEngine(Log(), LGC()), CPUEngine(Log(), LGC(), "approximate")
-    (expected,) = exact.value_and_gradient(problem, [Configuration(K, a)])
-    (found,) = near.value_and_gradient(problem, [Configuration(K, a)])
-    assert found.recall > 0.99
-    assert found.loss == pytest.approx(expected.loss, rel=0.02)
-    np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=0.1 * np.abs(expected.dg_da).max())
-    assert (expected.recall, expected.anchor) == (1.0, None)
-    np.testing.assert_array_equal(near.on_graph(problem, near.graph(problem, Configuration(K, a))).dg_da, found.dg_da)
-
-
 # How it is chosen, and said
 
 
-def test_auto_becomes_approximate_above_its_size_without_a_warning(monkeypatch):
-    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 100)
-    assert chosen_neighbours("auto", 100) == "exact"
-    assert chosen_neighbours("auto", 101) == "approximate"
-    assert chosen_neighbours("exact", 10**9) == "exact"
-    assert chosen_neighbours("approximate", 5) == "approximate"
-
-
 @pytest.mark.parametrize(("neighbors", "logged"), [("auto", 1), ("approximate", 0), ("exact", 0)])
-def test_loss_and_gradient_logs_that_auto_has_become_approximate(neighbors, logged, monkeypatch, caplog):
-    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 200)
+def test_auto_becomes_approximate_above_its_size_and_it_is_logged(neighbors, logged, monkeypatch, caplog):
+    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 299)
+    assert chosen_neighbours(neighbors, 299) == ("exact" if neighbors == "auto" else neighbors)
     caplog.set_level("INFO", "pglearn")
-    X, y = points(300, 6), partly_labelled(300, 30)
-    pglearn.loss_and_gradient(X, y, a=np.ones(6), k=5, neighbors=neighbors)
+    pglearn.loss_and_gradient(points(300, 6), partly_labelled(300, 30), a=np.ones(6), k=5, neighbors=neighbors)
     assert len(caplog.messages) == logged
     assert all(message.startswith("Neighbours of 300 rows are found approximately") for message in caplog.messages)
 
@@ -210,52 +138,37 @@ def test_loss_and_gradient_warns_of_low_recall(monkeypatch):
         pglearn.loss_and_gradient(X, y, a=np.ones(6), k=5, neighbors="approximate")
 
 
-def fitted(neighbors, **options):
-    events = []
+def fitted(neighbors, listeners=(), **options):
     X, y = points(400, 5), partly_labelled(400, 40)
-    model = PGLearnClassifier(
-        budget=4, n_candidates=4, views=["given"], neighbors=neighbors, random_state=0, engine="cpu", **options
-    )
-    return model.fit(X, y, listeners=(events.append,)), events
+    options = {"budget": 4, "n_candidates": 4, "views": ["given"], "random_state": 0, "engine": "cpu", **options}
+    return PGLearnClassifier(neighbors=neighbors, **options).fit(X, y, listeners=listeners)
 
 
-@pytest.fixture(scope="module")
-def approximately():
-    return fitted("approximate")
-
-
-def test_recall_is_reported_in_results_and_events(approximately):
-    model, events = approximately
+def test_recall_is_reported_in_results_and_events():
+    events = []
+    model = fitted("approximate", (events.append,))
     recall = model.search_results_["recall"]
     assert ((recall > 0.9) & (recall <= 1)).all()
     assert next(event for event in events if event["event"] == "search_started")["neighbors"] == "approximate"
     told = {event["candidate"]: event["recall"] for event in events if event["event"] == "candidate_advanced"}
     assert told == dict(enumerate(recall.tolist()))
-    exactly, events = fitted("exact")
+    exactly = fitted("exact")
     assert (exactly.search_results_["recall"] == 1).all()
-    assert events[0]["neighbors"] == "exact"
     assert (model.transduction_ == exactly.transduction_).mean() > 0.97
 
 
-def test_the_answer_does_not_depend_on_who_kept_what(approximately):
-    processes, _ = fitted("approximate", n_jobs=2, executor="threads")
-    np.testing.assert_array_equal(processes.label_distributions_, approximately[0].label_distributions_)
-    np.testing.assert_array_equal(processes.history_["loss"], approximately[0].history_["loss"])
-
-
-def test_a_search_goes_on_from_its_checkpoint_with_the_same_near_points(approximately, tmp_path):
-    class Stop(Exception):
-        pass
+def test_the_answer_does_not_depend_on_who_kept_what_nor_on_where_a_search_goes_on(tmp_path):
+    expected = fitted("approximate")
+    threads = fitted("approximate", n_jobs=2, executor="threads")
 
     def stop(event):
         if event["event"] == "round_started" and event["round"] == 2:
-            raise Stop
+            raise ZeroDivisionError
 
-    X, y = points(400, 5), partly_labelled(400, 40)
-    model = approximately[0].__class__(**{**approximately[0].get_params(), "checkpoint": tmp_path})
-    with pytest.raises(Stop):
-        model.fit(X, y, listeners=(stop,))
+    with pytest.raises(ZeroDivisionError):
+        fitted("approximate", (stop,), checkpoint=tmp_path)
     module._pools.clear()
-    model.fit(X, y)
-    np.testing.assert_array_equal(model.label_distributions_, approximately[0].label_distributions_)
-    np.testing.assert_array_equal(model.search_results_["recall"], approximately[0].search_results_["recall"])
+    for model in (threads, fitted("approximate", checkpoint=tmp_path)):
+        np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
+        np.testing.assert_array_equal(model.search_results_["recall"], expected.search_results_["recall"])
+        np.testing.assert_array_equal(model.history_["loss"], expected.history_["loss"])

@@ -1,4 +1,4 @@
-"""Exact neighbours under diag(a), and the mean distance."""
+"""Exact neighbours under diag(a), distances between pairs, and the mean distance."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests import oracle
 
 from pglearn.graph import k_nearest, mean_distance, weighted_graph
 from pglearn.graph.neighbours import SAMPLE_FOR_MEAN_DISTANCE, scaled_points
+from pglearn.graph.weights import squared_distances
 
 # Whole numbers: full of ties and duplicates, and every distance is exact.
 grids = hnp.arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(1, 3)), elements=st.integers(-2, 2).map(float))
@@ -49,36 +50,25 @@ def test_near_points_far_from_the_middle_are_told_apart_in_float32(spread):
     assert np.mean([np.isin(*both).mean() for both in zip(found, nearest, strict=True)]) > 0.99
 
 
-@given(grids, st.integers(1, 15), st.integers(0, 5))
-def test_neighbours_of_queries_may_be_any_points(Z, k, seed):
-    queries = np.random.default_rng(seed).normal(size=(3, Z.shape[1]))
-    neighbours = k_nearest(Z, k, queries)
-    assert neighbours.shape == (3, min(k, len(Z)))
-    for query, found in zip(queries, neighbours, strict=True):
-        d2 = ((Z - query) ** 2).sum(axis=1)
-        np.testing.assert_allclose(np.sort(d2[found]), np.sort(d2)[: len(found)], atol=1e-12)
-
-
-def test_a_point_is_not_its_own_neighbour_among_many_duplicates():
-    Z = np.repeat([[0.3, 0.1], [5.0, 5.0]], 20, axis=0)
-    neighbours = k_nearest(Z, 5)
-    assert (neighbours != np.arange(40)[:, None]).all()
-    assert (neighbours // 20 == np.arange(40)[:, None] // 20).all()
-
-
-def test_scaled_points_have_the_distances_of_the_metric():
-    rng = np.random.default_rng(0)
-    X, a = rng.normal(size=(8, 3)), np.array([2.0, 0.0, 0.5])
+def test_scaled_points_have_the_distances_of_the_metric_and_the_precision_of_X():
+    X, a = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32), np.array([2.0, 0.0, 0.5])
+    before = X.copy()
     Z = scaled_points(X, a, X.mean(axis=0))
-    np.testing.assert_allclose(oracle.distances(Z, np.ones(3)), oracle.distances(X, a), atol=1e-12)
-
-
-def test_scaled_points_leave_X_alone_and_keep_its_precision():
-    X = np.ones((3, 2), dtype=np.float32)
-    Z = scaled_points(X, np.array([4.0, 9.0]), np.zeros(2))
     assert Z.dtype == np.float32
-    np.testing.assert_array_equal(Z, [[2, 3]] * 3)
-    np.testing.assert_array_equal(X, np.ones((3, 2)))
+    np.testing.assert_allclose(oracle.distances(Z, np.ones(3)), oracle.distances(X, a), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(("dtype", "accuracy"), [(np.float64, 1e-13), (np.float32, 1e-6)])
+@pytest.mark.parametrize("d", [1, 300])
+def test_compiled_distances_of_pairs_are_exact_to_the_precision_of_the_rows(dtype, accuracy, d, monkeypatch):
+    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+    rng = np.random.default_rng(0)
+    U, V = rng.normal(size=(20, d)).astype(dtype), rng.normal(size=(30, d)).astype(dtype)
+    U.flags.writeable = False
+    i, j = rng.integers(0, 20, 200), rng.integers(0, 30, 200)
+    expected = ((U.astype(np.float64)[i] - V.astype(np.float64)[j]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(squared_distances(U, V, i, j), expected, rtol=accuracy)
 
 
 def test_no_array_of_all_pairs_is_made():
@@ -95,19 +85,11 @@ def test_no_array_of_all_pairs_is_made():
 
 
 @given(grids)
-def test_mean_distance_is_the_mean_over_pairs(X):
+def test_mean_distance_is_the_mean_over_pairs_and_one_of_identical_points(X):
     pairs = np.sqrt(oracle.distances(X, np.ones(X.shape[1])))[np.triu_indices(len(X), 1)]
     assert mean_distance(X) == pytest.approx(pairs.mean() if pairs.any() else 1.0, rel=1e-7)
-
-
-def test_mean_distance_survives_a_huge_offset():
-    X = np.round(np.random.default_rng(0).normal(size=(50, 3)), 3)
-    assert mean_distance(X + np.array([1e9, 0, 0])) == pytest.approx(mean_distance(X), rel=1e-6)
-
-
-@given(hnp.arrays(np.float64, st.integers(1, 20), elements=st.floats(-1e6, 1e6)), st.integers(2, 40))
-def test_mean_distance_of_identical_points_is_one(point, n):
-    assert mean_distance(np.tile(point, (n, 1))) == 1.0
+    assert mean_distance(X + np.array([1e9, 0, 0])[: X.shape[1]]) == pytest.approx(mean_distance(X), rel=1e-6)
+    assert mean_distance(np.tile(X[0] * 0.1, (9, 1))) == 1.0
 
 
 def test_mean_distance_of_many_points_is_estimated_from_a_seeded_sample():

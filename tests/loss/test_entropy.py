@@ -15,7 +15,6 @@ from pglearn.problem import VALIDATIONS, Problem
 from pglearn.propagation import LGC
 
 NOBODY = np.empty(0, dtype=int)
-examples = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def test_value_and_gradient_are_the_equations():
@@ -26,16 +25,12 @@ def test_value_and_gradient_are_the_equations():
     np.testing.assert_allclose(dg_dS.ravel(), expected, atol=1e-5)
 
 
-def test_certain_rows_have_no_entropy_and_no_nan():
-    g, dg_dS = Entropy()(np.eye(3), NOBODY)
+@pytest.mark.parametrize("S", [np.eye(3), np.empty((0, 3))], ids=["certain rows", "no rows"])
+def test_what_has_no_entropy_has_no_nan(S):
+    g, dg_dS = Entropy()(S, NOBODY)
     assert g == 0
+    assert dg_dS.shape == S.shape
     assert np.isfinite(dg_dS).all()
-
-
-def test_no_rows_have_no_entropy():
-    g, dg_dS = Entropy()(np.empty((0, 3)), NOBODY)
-    assert g == 0
-    assert dg_dS.shape == (0, 3)
 
 
 def test_chance_is_the_entropy_of_uniform_rows():
@@ -43,23 +38,25 @@ def test_chance_is_the_entropy_of_uniform_rows():
     assert (yardstick.perfect, yardstick.chance) == pytest.approx((0, np.log(3)))
 
 
-def objective(problem, edges, mu):
-    shown = problem.shown
-    labelled, Y = problem.labelled[shown], problem.Y[shown]
-    return lambda a: dense.lgc_entropy(problem.X, a, edges, labelled, Y, mu)
-
-
-@examples
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_engine_gradient_is_that_of_central_differences(name):
     example = EXAMPLES[name]
     problem, configuration = example.problem(), Configuration(example.k, example.a)
-    engine = CPUEngine(Entropy(), LGC(0.99))
-    H = objective(problem, joined(engine.graph(problem, configuration).edges), 0.99)
+    engine, labelled, Y = CPUEngine(Entropy(), LGC(0.99)), problem.labelled[problem.shown], problem.Y[problem.shown]
+    edges = joined(engine.graph(problem, configuration).edges)
+
+    def H(a):
+        return dense.lgc_entropy(problem.X, a, edges, labelled, Y, 0.99)
+
     (found,) = engine.value_and_gradient(problem, [configuration])
     expected = oracle.central_differences(H, example.a, 1e-5)
     assert found.loss == pytest.approx(H(example.a), rel=1e-8)
     assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(found.dg_da, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    options = {"loss": "entropy", "validation": example.validation, "random_state": example.seed}
+    g, dg_da = pglearn.loss_and_gradient(example.X, example.y, a=example.a, k=example.k, **options)
+    assert g == found.loss
+    np.testing.assert_array_equal(dg_da, found.dg_da)
 
 
 @pytest.mark.parametrize("validation", VALIDATIONS)
@@ -73,21 +70,13 @@ def test_accuracy_is_still_that_on_the_hidden_labels(validation):
 
 
 def test_only_holdout_keeps_labels_from_a_method_that_hides_none():
-    y = partly_labelled(30, 12)
-    shown = {name: Problem.of(points(30), y, validation=name).shown for name in VALIDATIONS}
-    assert len(shown["loo"]) == len(shown["kfold"]) == 12
+    y = partly_labelled(30, 13)
+    y[12] = 3  # its only label is not scored, and not all there is to learn from
+    for validation in ("loo", "kfold"):
+        assert len(Problem.of(points(30), y, validation=validation).shown) == 13
+    y[12] = -1
     holdout = Problem.of(points(30), y, validation="holdout")
-    np.testing.assert_array_equal(shown["holdout"], np.flatnonzero(~holdout.scored))
-    lonely = np.where(np.arange(30) == 12, 3, y)  # its only label is not scored, and not all there is to learn from
-    assert len(Problem.of(points(30), lonely, validation="loo").shown) == 13
-
-
-def test_loss_and_gradient_has_it():
-    X, y, a = points(30), partly_labelled(30, 12), np.full(4, 0.3)
-    g, dg_da = pglearn.loss_and_gradient(X, y, a=a, k=5, loss="entropy")
-    (expected,) = CPUEngine(Entropy(), LGC()).value_and_gradient(Problem.of(X, y), [Configuration(5, a)])
-    assert g == expected.loss
-    np.testing.assert_array_equal(dg_da, expected.dg_da)
+    np.testing.assert_array_equal(holdout.shown, np.flatnonzero(~holdout.scored))
 
 
 def test_the_search_lowers_it():

@@ -1,17 +1,12 @@
-"""One contract for all ways to solve (I − μP) F = (1−μ) Y, against a dense solve; and the paper's iteration."""
+"""One contract for all ways to solve (I − μP) F = (1−μ) Y, against a dense solve."""
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from scipy import linalg
 from tests import oracle
 from tests.problems import points
 
-from pglearn.errors import InputError
 from pglearn.graph import weighted_graph
 from pglearn.propagation import LGC, conjugate
 from pglearn.propagation import lgc as module
@@ -60,26 +55,7 @@ def test_solution_is_the_oracles_to_the_tolerance_asked_for(solver, alpha, toler
     np.testing.assert_array_equal(B, lgc.source * one_hot())  # is not written to
 
 
-def test_iterations_are_products_with_the_graph_and_fewer_when_less_is_asked_for():
-    graph, B = graph_of(60), one_hot(60)
-
-    class Counted:
-        products = 0
-
-        def __matmul__(self, F):
-            Counted.products += 1
-            return graph.P @ F
-
-    counts = []
-    for tolerance in (1e-2, 1e-5, 1e-10):
-        Counted.products = 0
-        _, iterations = conjugate.conjugate_gradients(Counted(), 0.99, tolerance, B)
-        assert iterations == Counted.products
-        counts.append(iterations)
-    assert 0 < counts[0] < counts[1] < counts[2]
-
-
-def test_a_tolerance_out_of_reach_is_not_called_reached(solver):
+def test_a_tolerance_out_of_reach_and_what_is_no_number_are_not_called_reached(solver):
     # ‖F‖ is ‖B‖/(1−μ): its rounding alone is far above 1e-14.
     graph, alpha = graph_of(), 1 - 1e-10
     B = one_hot()
@@ -87,35 +63,24 @@ def test_a_tolerance_out_of_reach_is_not_called_reached(solver):
     assert true_residual(graph, alpha, B, solution.F) > 1e-9
     assert solution.residual > 1e-9
     assert not solution.converged
-
-
-def test_what_is_not_a_number_has_not_converged(solver):
-    B = one_hot()
     B[3, 1] = np.nan
-    solution = LGC(0.5).system(graph_of()).solve(B)
+    solution = LGC(0.5).system(graph).solve(B)
     assert not solution.converged
     assert not solution.residual <= 1
 
 
-def test_columns_of_zeros_stay_zero_and_leave_the_others_alone(solver):
-    graph, B = graph_of(), one_hot()
-    system = LGC().system(graph)
-    with_zeros = system.solve(np.hstack([np.zeros((25, 1)), B, np.zeros((25, 2))]))
-    assert with_zeros.converged
-    assert not with_zeros.F[:, [0, 4, 5]].any()
-    np.testing.assert_allclose(with_zeros.F[:, 1:4], system.solve(B).F, rtol=1e-9, atol=1e-9)
-    nothing = system.solve(np.zeros((25, 3)))
-    assert (nothing.converged, nothing.residual, nothing.F.any()) == (True, 0, False)
-
-
-def test_many_right_hand_sides_are_solved_as_if_alone(solver):
+def test_many_right_hand_sides_are_solved_as_if_alone_and_zeros_stay_zero(solver):
     graph, columns = graph_of(40), 2 * BATCH + 3
     B = np.random.default_rng(0).normal(size=(40, columns)) * np.logspace(-8, 8, columns)
-    together = LGC(0.9).system(graph).solve(B)
+    B[:, 7] = 0
+    system = LGC(0.9).system(graph)
+    together = system.solve(B)
     assert together.converged
-    for c in range(0, columns, 5):
-        alone = LGC(0.9).system(graph).solve(B[:, [c]]).F[:, 0]
-        np.testing.assert_allclose(together.F[:, c], alone, rtol=0, atol=1e-8 * np.linalg.norm(alone))
+    for c in range(0, columns, 7):
+        alone = system.solve(B[:, [c]])
+        assert alone.converged
+        np.testing.assert_allclose(together.F[:, [c]], alone.F, rtol=0, atol=1e-8 * np.linalg.norm(alone.F))
+    assert not together.F[:, 7].any()
 
 
 def test_a_component_without_labels_gets_exactly_nothing(solver):
@@ -138,27 +103,11 @@ def test_a_finer_system_is_the_dense_factor_while_that_is_small_and_the_finest_i
     assert finest.finer() is None
 
 
-def test_a_small_system_is_factored_once_when_right_hand_sides_are_many_for_its_points(monkeypatch):
-    made = []
-
-    def cho_factor(*arguments, original=linalg.cho_factor, **options):
-        made.append(arguments)
-        return original(*arguments, **options)
-
-    monkeypatch.setattr(module.linalg, "cho_factor", cho_factor)
+def test_a_small_system_is_factored_when_right_hand_sides_are_many_for_its_points():
     system = LGC(0.9).system(graph_of(600, 5))
     assert system.solve(one_hot(600, n_classes=1)).iterations > 0
-    assert not made
     assert system.solve(one_hot(600)).iterations == 0
     assert system.solve(one_hot(600, n_classes=1)).iterations == 0, "the factor is there already"
-    assert len(made) == 1
-
-
-@pytest.mark.parametrize("alpha", [0, 1, -0.5, 1.5, float("nan")])
-def test_alpha_outside_its_range_is_an_error(alpha):
-    text = f"alpha={alpha!r} is not between 0 and 1: the paper uses 0.99."
-    with pytest.raises(InputError, match=f"^{re.escape(text)}$"):
-        LGC(alpha)
 
 
 @pytest.mark.parametrize(("alpha", "tolerance"), [(0.5, 1e-10), (0.99, 1e-6), (0.9999, 1e-10)])
@@ -180,18 +129,3 @@ def test_a_solve_that_gets_nowhere_ends_and_says_so(monkeypatch):
     solution = LGC(0.99, 1e-6).system(weighted_graph(points(3000, 1), np.full(1, 0.3), 2)).solve(np.eye(3000, 2))
     assert not solution.converged
     assert solution.iterations < 2000
-
-
-# The paper's power iteration, which may be ended at any time
-
-
-@pytest.mark.parametrize("mu", [0.5, 0.9, 0.99])
-def test_every_step_of_the_power_iteration_leaves_no_more_than_mu_of_its_error(mu):
-    graph, Y = graph_of(), one_hot()
-    P, F = graph.P.toarray(), oracle.lgc(graph.P.toarray(), Y, mu)
-    errors = [np.linalg.norm(oracle.power_iteration(P, Y, mu, steps) - F) for steps in range(60)]
-    for before, after in pairwise(errors):
-        assert after <= mu * before + 1e-12
-    if mu == 0.99:
-        assert errors[50] > 0.3 * errors[1], "the slowest part of the error is nearly all there after 50 steps"
-    assert not oracle.power_iteration(P, Y, mu, 0).any()

@@ -80,22 +80,17 @@ def test_neighbours_are_the_oracles():
     np.testing.assert_allclose(graph.P.toarray(), P, rtol=1e-9)
 
 
-def test_neighbours_come_nearest_first_and_of_equals_the_first():
+def test_neighbours_come_nearest_first_and_of_equals_the_first(monkeypatch):
     Z = sparse_rows(np.array([[1.0, 0], [1, 0], [1, 0], [0, 0], [3, 0]]))
     found = k_nearest(Z, 3)
     assert found.tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2]]
     assert k_nearest(Z, 9).shape == (5, 4), "no more than there are"
     assert k_nearest(Z, 2, sparse_rows(np.array([[2.9, 0]]))).tolist() == [[4, 0]]
+    monkeypatch.setattr(rows, "BLOCK", 6)
+    np.testing.assert_array_equal(k_nearest(Z, 3), found)
 
 
-def test_neighbours_are_the_same_in_several_blocks(monkeypatch):
-    Z = sparse_rows(table(seed=3))
-    expected = k_nearest(Z, 5)
-    monkeypatch.setattr(rows, "BLOCK", 60)
-    np.testing.assert_array_equal(k_nearest(Z, 5), expected)
-
-
-@pytest.mark.parametrize("block", [1, 50, 1 << 20])
+@pytest.mark.parametrize("block", [1, 1 << 20])
 def test_distances_keep_the_digits_of_close_rows(block, monkeypatch):
     monkeypatch.setattr(rows, "BLOCK", block)
     X = table()
@@ -133,23 +128,15 @@ def test_the_objective_takes_any_sparse_form(form, dtype):
     np.testing.assert_allclose(found, dg_da, atol=relative * np.abs(dg_da).max(), rtol=0)
 
 
-def test_whole_numbers_and_numbers_given_twice():
-    X, y = np.array([[2, 0], [0, 1], [5, 0], [0, 12], [7, 1], [1, 8]]), [0, 1, 0, 1, -1, -1]
-    halves = sparse.coo_matrix(
-        (np.r_[X.ravel(), -X.ravel(), X.ravel()], np.tile(np.indices(X.shape).reshape(2, -1), 3))
-    )
-    before = halves.data.copy()
-    expected = pglearn.loss_and_gradient(X, y, a=np.array([0.1, 0.03]), k=2)
-    found = pglearn.loss_and_gradient(halves, y, a=np.array([0.1, 0.03]), k=2)
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
-    np.testing.assert_array_equal(halves.data, before)
-
-
-def test_what_is_given_is_not_changed():
-    X = sparse.csr_matrix((np.array([2.0, 1.0, 0.0]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    Z = sparse_rows(X)
-    assert (Z.indices.tolist(), Z.data.tolist()) == ([0, 1], [1, 2])
-    assert (X.indices.tolist(), X.data.tolist()) == ([1, 0, 0], [2, 1, 0])
+def test_numbers_given_twice_or_in_any_order_are_put_right_without_changing_what_is_given():
+    X = sparse.csr_matrix((np.array([2, 1, 0, 3]), np.array([1, 0, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    twice = sparse.coo_matrix(([2, 1, 5, -2], ([0, 0, 1, 1], [1, 0, 1, 1])), shape=(2, 2))
+    for given in (X, twice):
+        before = given.data.copy()
+        Z = sparse_rows(given)
+        assert (Z.indices.tolist(), Z.data.tolist()) == ([0, 1, 1], [1, 2, 3])
+        np.testing.assert_array_equal(given.data, before)
+    assert X.indices.tolist() == [1, 0, 0, 1]
 
 
 def test_new_rows_get_what_they_get_among_dense_ones():

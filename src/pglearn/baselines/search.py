@@ -125,7 +125,7 @@ class SpreadingMethod(Method):
     def accuracy(self, problem: Problem, graph: Graph) -> float:
         """On the scored labels, from the others."""
         lgc = LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION)
-        return validation_accuracy(problem, validation_scores(problem, lgc, lgc.system(graph)))
+        return validation_accuracy(problem, validation_scores(problem, lgc.system(graph)))
 
     def spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""

@@ -22,7 +22,7 @@ class Configuration:
     k: int
     a: Array
     owner: int | None = None
-    """The candidate it belongs to: an engine may go on with what it found for that candidate a step ago."""
+    """The candidate it belongs to."""
     view: int = 0
     """Which of the problem's views its weights are for."""
     anchor: Array | None = None

@@ -39,23 +39,20 @@ def chosen_engine(
     """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
     choice(neighbors, {"auto": None, "exact": None, "approximate": None}, "neighbors")
+    stays_sparse = any(is_sparse(view.X) for view in problem.views)
+    refused = ""
     if neighbors == "approximate":
-        if name == "torch":
-            raise InputError("The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'.")
-        name = "cpu"
-    if isinstance(loss, Entropy):
-        if name == "torch":
-            raise InputError("loss='entropy' is not known to the torch engine: use engine='cpu', or another loss.")
-        return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], _is_sparse(problem)))
-    if name == "torch" and _is_sparse(problem):
-        raise InputError(
-            "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
-        )
-    if _is_sparse(problem):
-        name = "cpu"
-    if name == "torch" or (name == "auto" and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS and sees_cuda()):
+        refused = "The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'."
+    elif isinstance(loss, Entropy):
+        refused = "loss='entropy' is not known to the torch engine: use engine='cpu', or another loss."
+    elif stays_sparse:
+        refused = "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
+    if name == "torch" and refused:
+        raise InputError(refused)
+    pays = not refused and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS
+    if name == "torch" or (name == "auto" and pays and sees_cuda()):
         return _torch_engine(loss, propagation, device_memory, dtype)
-    return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], _is_sparse(problem)))
+    return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse))
 
 
 def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
@@ -77,10 +74,6 @@ def announce_neighbours(asked: str, found: str, rows: int) -> None:
             rows,
             EXACT_UP_TO,
         )
-
-
-def _is_sparse(problem: Problem) -> bool:
-    return any(is_sparse(view.X) for view in problem.views)
 
 
 def seconds_on_a_core(problem: Problem, evaluations: int) -> float:

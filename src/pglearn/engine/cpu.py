@@ -11,7 +11,7 @@ from pglearn.engine.adjoint import gradient
 from pglearn.engine.base import Configuration, Evaluation
 from pglearn.engine.scores import unlabelled_scores, validation_accuracy, validation_scores
 from pglearn.graph import Graph, weighted_graph
-from pglearn.graph.approximate import Found, found_neighbours
+from pglearn.graph.approximate import approximate_graph
 from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Solution, is_blurred
@@ -35,22 +35,16 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        graph, _ = self.found(problem.views[configuration.view], configuration)
-        return graph
-
-    def found(self, view: Problem, configuration: Configuration) -> tuple[Graph, Found | None]:
-        """The graph, and how its neighbours were found if not exactly."""
-        a, k = configuration.a, configuration.k
+        view, a, k = problem.views[configuration.view], configuration.a, configuration.k
         if self.neighbours == "exact":
-            return weighted_graph(view.X, a, k, view.centre), None
-        found = found_neighbours(view, a, k, configuration.anchor)
-        return weighted_graph(view.X, a, k, view.centre, nearest=lambda Z, k: found.neighbours), found
+            return weighted_graph(view.X, a, k, view.centre)
+        return approximate_graph(view, a, k, configuration.anchor)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         B = self.propagation.source * problem.sources(beliefs)
         system = self.propagation.system(graph)
         solution = system.solve(B)
-        if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / system.precision):
+        if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / self.propagation.precision):
             finer = system.finer()
             if finer is not None:  # which is asked for all that rounding allows, and need not reach that
                 finest = finer.solve(B)
@@ -62,28 +56,23 @@ class CPUEngine:
         return [self._evaluated(problem, configuration) for configuration in configurations]
 
     def _evaluated(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        if not np.isfinite(configuration.a).all():
-            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the candidate, which is told
-                view = problem.views[configuration.view]
-                graph, found = self.found(view, configuration)
-                evaluation = self.on_graph(view, graph)
-                if found is None:
-                    return evaluation
-                return replace(evaluation, recall=found.recall, anchor=found.anchor)
+            # What is not finite ends the candidate, which is told.
+            with np.errstate(over="ignore", invalid="ignore"):
+                if np.isfinite(configuration.a).all():
+                    return self.on_graph(problem.views[configuration.view], self.graph(problem, configuration))
         except (np.linalg.LinAlgError, OverflowError):  # for want of digits or of numbers: no candidate to go on with
-            return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
+            pass
+        return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 
     def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
         """Loss, accuracy and gradient with the graph given."""
         system = self.propagation.system(graph)
-        scores = validation_scores(problem, self.propagation, system)
-        on_labels = not isinstance(self.loss, Entropy)
-        judged = scores if on_labels else unlabelled_scores(problem, self.propagation, system)
+        scores = validation_scores(problem, system)
+        judged = unlabelled_scores(problem, system) if isinstance(self.loss, Entropy) else scores
         S, _, pullback = row_normalised(judged.S, judged.least)
         g, dg_dS = self.loss(S, problem.scored_codes)
         pulled, lift = pullback(dg_dS)
         adjoint, F = judged.factors(pulled)
         dg_da = lift * gradient(problem, graph, self.propagation.alpha, adjoint, F)
-        return Evaluation(g, validation_accuracy(problem, scores), dg_da)
+        return Evaluation(g, validation_accuracy(problem, scores), dg_da, graph.recall, graph.anchor)

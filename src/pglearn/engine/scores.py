@@ -24,14 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Solution, System, is_blurred
+from pglearn.propagation import Solution, System, is_blurred
 
 BARELY = 2.0**-30  # a row of S with a smaller sum is lost among the digits of what the point itself spreads
 
@@ -46,19 +45,21 @@ class Scores:
     factors: Callable[[Array], tuple[Array, Array]]
 
 
-Form: TypeAlias = Callable[[Problem, LGC, System], Scores]
-
-
-def validation_scores(problem: Problem, propagation: LGC, system: System) -> Scores:
-    """Scores by whichever form has fewest columns."""
+def cheapest_form(problem: Problem) -> str:
+    """Which form solves for fewest columns: "by label", "by row" or "by fold"."""
     folds = len(np.unique(problem.fold[problem.scored]))
     scored = int(problem.scored.sum())
     columns = {
-        _by_label: len(problem.labelled),
-        _by_row: scored + (problem.n_classes if are_left_out_alone(problem) else scored),
-        _by_fold: 2 * folds * problem.n_classes,
+        "by label": len(problem.labelled),
+        "by row": scored + (problem.n_classes if are_left_out_alone(problem) else scored),
+        "by fold": 2 * folds * problem.n_classes,
     }
-    return _resolved(min(columns, key=lambda form: columns[form]), problem, propagation, system)
+    return min(columns, key=lambda form: columns[form])
+
+
+def validation_scores(problem: Problem, system: System) -> Scores:
+    """Scores of the validation points, by the cheapest form."""
+    return _resolved(FORMS[cheapest_form(problem)], problem, system)
 
 
 def validation_accuracy(problem: Problem, scores: Scores) -> float:
@@ -69,25 +70,25 @@ def validation_accuracy(problem: Problem, scores: Scores) -> float:
     return float(right.mean())
 
 
-def unlabelled_scores(problem: Problem, propagation: LGC, system: System) -> Scores:
+def unlabelled_scores(problem: Problem, system: System) -> Scores:
     """Scores of the rows that carry none of the labels shown (`Problem.shown`)."""
-    return _resolved(_of_unlabelled, problem, propagation, system)
+    return _resolved(_of_unlabelled, problem, system)
 
 
-def _resolved(form: Form, problem: Problem, propagation: LGC, system: System) -> Scores:
+def _resolved(form: Callable[[Problem, System], Scores], problem: Problem, system: System) -> Scores:
     """Scores on a finer system where the first cannot resolve a row."""
-    scores = form(problem, propagation, system)
+    scores = form(problem, system)
     if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
-        return form(problem, propagation, finer)
+        return form(problem, finer)
     return scores
 
 
-def _of_unlabelled(problem: Problem, propagation: LGC, system: System) -> Scores:
+def _of_unlabelled(problem: Problem, system: System) -> Scores:
     n, c = problem.n, problem.n_classes
     shown = problem.labelled[problem.shown]
     rows = np.setdiff1d(np.arange(n), shown)
     B = np.zeros((n, c))
-    B[shown, problem.codes[problem.shown]] = propagation.source
+    B[shown, problem.codes[problem.shown]] = system.lgc.source
     solution = system.solve(B)
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
@@ -95,15 +96,15 @@ def _of_unlabelled(problem: Problem, propagation: LGC, system: System) -> Scores
         G[rows] = dg_dS
         return system.solve(G).F, solution.F
 
-    return Scores(solution.F[rows], c * solution.error / system.precision, factors)
+    return Scores(solution.F[rows], c * solution.error / system.lgc.precision, factors)
 
 
-def _by_fold(problem: Problem, propagation: LGC, system: System) -> Scores:
+def _by_fold(problem: Problem, system: System) -> Scores:
     n, c = problem.n, problem.n_classes
     folds = np.unique(problem.fold[problem.scored])
     f, label = (problem.fold != folds[:, None]).nonzero()  # a label enters where its own fold is not hidden
     shape, at = (n, len(folds) * c), (problem.labelled[label], f * c + problem.codes[label])
-    solution = system.solve(sparse.csc_matrix((np.full(len(label), propagation.source), at), shape=shape))
+    solution = system.solve(sparse.csc_matrix((np.full(len(label), system.lgc.source), at), shape=shape))
     F = solution.F
     rows = problem.labelled[problem.scored, None]
     columns = c * np.searchsorted(folds, problem.fold[problem.scored])[:, None] + np.arange(c)
@@ -113,14 +114,14 @@ def _by_fold(problem: Problem, propagation: LGC, system: System) -> Scores:
         entries = dg_dS.ravel(), (np.repeat(rows, c), columns.ravel())
         return system.solve(sparse.csc_matrix(entries, shape=shape)).F, F
 
-    return Scores(S, c * solution.error / system.precision, factors)
+    return Scores(S, c * solution.error / system.lgc.precision, factors)
 
 
-def _by_label(problem: Problem, propagation: LGC, system: System) -> Scores:
+def _by_label(problem: Problem, system: System) -> Scores:
     labels = len(problem.labelled)
     solution = system.solve(_ones_at(problem.labelled, problem.n))
     Z = solution.F
-    weight = _weight_of_labels(problem, propagation)
+    weight = _weight_of_labels(problem, system)
     Y = problem.Y
     S = (weight * Z[problem.labelled[problem.scored]]) @ Y
 
@@ -130,21 +131,21 @@ def _by_label(problem: Problem, propagation: LGC, system: System) -> Scores:
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
         return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
 
-    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), factors)
+    return Scores(S, _doubt_of_sums(problem, system, solution), factors)
 
 
-def _by_row(problem: Problem, propagation: LGC, system: System) -> Scores:
+def _by_row(problem: Problem, system: System) -> Scores:
     n = problem.n
     solution = system.solve(_ones_at(problem.labelled[problem.scored], n))
     Z = solution.F
-    weight = _weight_of_labels(problem, propagation)
+    weight = _weight_of_labels(problem, system)
     Y = problem.Y
     S = (weight * Z[problem.labelled].T) @ Y
 
     def factors_of_points_alone(dg_dS: Array) -> tuple[Array, Array]:
-        sources = np.full(len(problem.labelled), propagation.source), (problem.labelled, problem.codes)
+        sources = np.full(len(problem.labelled), system.lgc.source), (problem.labelled, problem.codes)
         F = system.solve(sparse.csc_matrix(sources, shape=(n, problem.n_classes))).F
-        own = propagation.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
+        own = system.lgc.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
         return F @ dg_dS.T.astype(F.dtype, copy=False) - Z * own.astype(Z.dtype, copy=False), Z
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
@@ -155,7 +156,7 @@ def _by_row(problem: Problem, propagation: LGC, system: System) -> Scores:
     sums = S.sum(axis=1)
     told_apart = not ((sums > 0) & (sums < BARELY)).any()
     chosen = factors_of_points_alone if are_left_out_alone(problem) and told_apart else factors
-    return Scores(S, _doubt_of_sums(problem, propagation, system, solution), chosen)
+    return Scores(S, _doubt_of_sums(problem, system, solution), chosen)
 
 
 def are_left_out_alone(problem: Problem) -> bool:
@@ -168,11 +169,14 @@ def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
     return sparse.csc_matrix((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(n, len(rows)))
 
 
-def _weight_of_labels(problem: Problem, propagation: LGC) -> Array:
+def _weight_of_labels(problem: Problem, system: System) -> Array:
     """What a label (column) counts for a scored point (row): nothing in its own fold."""
-    return np.asarray(propagation.source * (problem.fold[problem.scored, None] != problem.fold))
+    return np.asarray(system.lgc.source * (problem.fold[problem.scored, None] != problem.fold))
 
 
-def _doubt_of_sums(problem: Problem, propagation: LGC, system: System, solution: Solution) -> float:
+def _doubt_of_sums(problem: Problem, system: System, solution: Solution) -> float:
     # The errors of the terms are of either sign: their sum grows like the root of their number.
-    return propagation.source * math.sqrt(len(problem.labelled)) * solution.error / system.precision
+    return system.lgc.source * math.sqrt(len(problem.labelled)) * solution.error / system.lgc.precision
+
+
+FORMS = {"by label": _by_label, "by row": _by_row, "by fold": _by_fold}

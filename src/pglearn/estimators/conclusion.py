@@ -96,9 +96,7 @@ def neighbours_among(X: Points, views: list[View], asked: str) -> str:
 
 def _graph_of_member(table: Table, engine: Engine, chosen: Candidate, emit: Stream) -> Graph:
     """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
-    if not isinstance(engine, CPUEngine):
-        return engine.graph(table.searched, chosen.answer)
-    graph, found = engine.found(table.in_view(chosen.view), chosen.answer)
-    chosen.recall = min(chosen.recall, 1.0 if found is None else found.recall)
+    graph = engine.graph(table.in_view(chosen.view), replace(chosen.answer, view=0))
+    chosen.recall = min(chosen.recall, graph.recall)
     emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
     return graph

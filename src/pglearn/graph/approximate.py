@@ -13,45 +13,36 @@ import threading
 import warnings
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from pglearn.graph.edges import Edges
 from pglearn.graph.neighbours import k_nearest, scaled_points
-from pglearn.graph.weights import squared_distances
+from pglearn.graph.weights import Graph, graph_on_edges, squared_distances
 from pglearn.problem import Array, Problem
 from pglearn.threads import in_parts
 
 EXACT_UP_TO = 20_000  # rows up to which neighbors="auto" searches exactly
 LEAST_RECALL = 0.95
 GOOD_RECALL = 0.97  # of a new search, so that the metric may move a little
-EFFORTS = ((1, 12), (1, 24), (2, 36), (2, 48), (3, 72))  # times as many near points, and how many of them are tried
-FAR_OFF = (0.9, 0.65)  # recall below which the next effort, or the two next, would not do either
+EFFORTS = ((1, 12), (2, 36), (3, 72))  # times as many near points, and how many of them are tried
 SPARE = 20  # near points that are kept beside k neighbours, or k if that is more
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 KEPT_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Neighbours of every point, the anchor of their pool, and which share of the exact ones is among them."""
-
-    neighbours: Array
-    anchor: Array
-    recall: float
-
-
-def found_neighbours(view: Problem, a: Array, k: int, anchor: Array | None = None) -> Found:
-    """Neighbours under diag(a), from the pool of `anchor` if that still serves."""
+def approximate_graph(view: Problem, a: Array, k: int, anchor: Array | None = None) -> Graph:
+    """The graph under diag(a), with neighbours from the pool of `anchor` if that still serves."""
     Z = scaled_points(view.X, a, view.centre)
-    if anchor is not None:
-        neighbours = nearest_in(pool_of(view, anchor, k), Z, k)
+    anchor = a if anchor is None else anchor
+    neighbours = nearest_in(pool_of(view, anchor, k), Z, k)
+    recall = sampled_recall(Z, neighbours)
+    if recall < LEAST_RECALL and anchor is not a:
+        anchor, neighbours = a, nearest_in(pool_of(view, a, k), Z, k)
         recall = sampled_recall(Z, neighbours)
-        if recall >= LEAST_RECALL:
-            return Found(neighbours, anchor, recall)
-    neighbours = nearest_in(pool_of(view, a, k), Z, k)
-    return Found(neighbours, a, sampled_recall(Z, neighbours))
+    return replace(graph_on_edges(Z, Edges.between_neighbours(neighbours)), recall=recall, anchor=anchor)
 
 
 def warn_of_recall(recall: float) -> None:
@@ -125,14 +116,11 @@ def _searched(Z: Array, k: int, recall: float = GOOD_RECALL) -> Array:
     """Near points of which the k nearest are nearly all exact, with as little effort as that takes."""
     from pglearn.graph.descent import near_points
 
-    near, effort = None, 0
-    while True:
-        times, tried = EFFORTS[effort]
-        near = near_points(Z, min(times * max(2 * k, k + SPARE), len(Z) - 1), tried=tried, known=near)
-        found = sampled_recall(Z, nearest_in(near, Z, k))
-        if found >= recall or effort == len(EFFORTS) - 1:
-            return near
-        effort = min(effort + 1 + sum(found < far_off for far_off in FAR_OFF), len(EFFORTS) - 1)
+    for times, tried in EFFORTS:
+        near = near_points(Z, min(times * max(2 * k, k + SPARE), len(Z) - 1), tried)
+        if sampled_recall(Z, nearest_in(near, Z, k)) >= recall:
+            break
+    return near
 
 
 def _forget(view: int) -> None:

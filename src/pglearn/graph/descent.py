@@ -4,7 +4,7 @@ Points that fall into the same leaf of a tree of random cuts (Dasgupta & Freund 
 a neighbour of a neighbour is likely a neighbour, so these are tried until hardly any is one that was not known
 (NN-descent: Dong, Moses, Li 2011). Points are renumbered as the first tree has them, so that rows of near points are
 near in memory. A point's list is written by the one thread that has the point, from the lists of the round before: the
-result is a function of the points and the seed. All of it is compiled once per machine; pynndescent compiles for half a
+result is a function of the points. All of it is compiled once per machine; pynndescent compiles for half a
 minute in every process (bench/neighbours.py; docs/scaling.md has the figures).
 """
 
@@ -21,29 +21,26 @@ MOST_ROUNDS = 8
 ENOUGH = 0.01  # changed entries of the tried ones, below which another round is not worth it
 
 
-def near_points(Z: Array, m: int, seed: int = 0, tried: int = 24, known: Array | None = None) -> Array:
+def near_points(Z: Array, m: int, tried: int = 24) -> Array:
     """m points near each row of Z, itself excluded, nearest first; distances are compared in float32.
 
     In a round the neighbours of the `tried` nearest are looked at, and of as many that have the point among theirs:
-    more of them find more, at a cost that grows with the square. With `known`, what fewer of them found, it begins
-    there, instead of in the leaves.
+    more of them find more, at a cost that grows with the square.
     """
     n = len(Z)
     leaf = max(LEAF, 2 * m + 2)
-    trees = each(lambda tree: _cut(Z, leaf, seed + tree), TREES if known is None else 1)
+    trees = each(lambda tree: _cut(Z, leaf, tree), TREES)
     order, place = trees[0][0], np.empty(n, dtype=np.int32)
     place[order] = np.arange(n, dtype=np.int32)
     Z = np.ascontiguousarray(Z[order], dtype=np.float32)
     near, fresh = np.full((n, m), -1, dtype=np.int32), np.ones((n, m), dtype=np.bool_)
     d2 = np.full((n, m), np.inf, dtype=np.float32)
-    if known is not None:
-        in_parts(lambda start, stop: _remember(start, stop, Z, order, place, known, near, d2, fresh), n)
-    for points, ends in trees if known is None else []:
+    for points, ends in trees:
         members = place[points]
         in_parts(lambda start, stop: _join_leaves(start, stop, Z, members, ends, near, d2, fresh), len(ends) - 1)  # noqa: B023
     tried = min(tried, m)
     for round in range(MOST_ROUNDS):
-        around, is_new = _around(near, fresh, tried, seed + round)
+        around, is_new = _around(near, fresh, tried, round)
         found = in_parts(lambda start, stop: _join(start, stop, Z, around, is_new, near, d2, fresh, tried), n)  # noqa: B023
         if sum(found) <= ENOUGH * n * tried:
             break
@@ -158,18 +155,6 @@ def _offer(p, q, distance, near, d2, fresh):
         if near[p, at] == q:
             return
     _push(p, q, distance, near, d2, fresh)
-
-
-@compiled
-def _remember(start, stop, Z, order, place, known, near, d2, fresh):
-    """Write down neighbours that are known, which are numbered as the points were given."""
-    for p in range(start, stop):
-        for at in range(known.shape[1]):
-            if known[order[p], at] >= 0:
-                q = place[known[order[p], at]]
-                distance = _distance(Z[p], Z[q])
-                if distance < d2[p, -1]:
-                    _offer(p, q, distance, near, d2, fresh)
 
 
 @compiled

@@ -13,7 +13,6 @@ of magnitude. P and T are in [0, 1] and come from differences of logarithms; W i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +37,10 @@ class Graph:
     edges: Edges
     log_w: Array
     log_d: Array
+    recall: float = 1.0
+    """Share of the exact neighbours that it has."""
+    anchor: Array | None = None
+    """The weights that near points were searched for with, where neighbours are approximate."""
 
     @property
     def p(self) -> Array:
@@ -74,16 +77,10 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(
-    X: Points,
-    a: Array,
-    k: int,
-    centre: Array | None = None,
-    nearest: Callable[[Points, int], Array] = k_nearest,
-) -> Graph:
+def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None) -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
-    return graph_on_edges(Z, Edges.between_neighbours(nearest(Z, k)))
+    return graph_on_edges(Z, Edges.between_neighbours(k_nearest(Z, k)))
 
 
 def graph_on_edges(Z: Points, edges: Edges) -> Graph:

@@ -1,30 +1,26 @@
 """The passes of conjugate gradients over some rows of a block of columns, each reading every number once.
 
-Columns lie side by side in a row, so that an edge fetches one stretch of memory for all of them; it is asked for some
-edges `ahead`. What is summed over a row's edges is in the precision of the columns; what is summed over rows, in
-float64, and written down at the end: threads that write side by side wait for each other.
+Columns lie side by side in a row, so that an edge fetches one stretch of memory for all of them. What is summed over a
+row's edges is in the precision of the columns; what is summed over rows, in float64, and written down at the end:
+threads that write side by side wait for each other.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pglearn.compiled import LINE, compiled
-from pglearn.prefetch import prefetch
+from pglearn.compiled import compiled
 
 
 @compiled
-def product(start, stop, ahead, indptr, indices, data, mu, direction, result, curvature):
+def product(start, stop, indptr, indices, data, mu, direction, result, curvature):
     """result = (I − μP) direction, and ⟨direction, result⟩ per column."""
-    columns, at_once, end = direction.shape[1], LINE // direction.itemsize, indptr[stop]
+    columns = direction.shape[1]
     row = np.empty(columns, dtype=direction.dtype)
     sums = np.zeros(columns)
     for i in range(start, stop):
         row[:] = 0
         for at in range(indptr[i], indptr[i + 1]):
-            if at + ahead < end:
-                for c in range(0, columns, at_once):
-                    prefetch(direction, indices[at + ahead], c)
             neighbour, w = direction[indices[at]], data[at]
             for c in range(columns):
                 row[c] += w * neighbour[c]
@@ -36,17 +32,14 @@ def product(start, stop, ahead, indptr, indices, data, mu, direction, result, cu
 
 
 @compiled
-def left(start, stop, ahead, indptr, indices, data, mu, b_indptr, b_columns, b_data, F, R, rho):
+def left(start, stop, indptr, indices, data, mu, b_indptr, b_columns, b_data, F, R, rho):
     """R = B − (I − μP) F, from numbers in float64, and ‖R‖² per column."""
-    columns, at_once, end = F.shape[1], LINE // F.itemsize, indptr[stop]
+    columns = F.shape[1]
     row = np.empty(columns)
     sums = np.zeros(columns)
     for i in range(start, stop):
         row[:] = 0
         for at in range(indptr[i], indptr[i + 1]):
-            if at + ahead < end:
-                for c in range(0, columns, at_once):
-                    prefetch(F, indices[at + ahead], c)
             neighbour, w = F[indices[at]], data[at]
             for c in range(columns):
                 row[c] += w * neighbour[c]

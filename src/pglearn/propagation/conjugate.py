@@ -18,16 +18,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pglearn.compiled import LINE
 from pglearn.problem import Array
 from pglearn.threads import each, in_parts, summed, threads
 
 BATCH = 64  # right-hand sides that move together
 MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower, for memory
-PER_LINE = LINE // 4  # numbers in float32
-MANY_ROWS = 1 << 17  # points from which threads share the rows of a batch, instead of taking a batch each
-AHEAD = 24  # edges before which a row is asked for if there are so many: fewer are near enough
-ROWS_WORTH_SHARING = 20_000  # points from which they do so if there are too few columns for a batch each
+PER_LINE = 16  # numbers in float32 that memory is fetched by at once
+SHARED_FROM = 20_000  # points from which threads share the rows of a batch, instead of taking a batch each
 COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
 BEYOND_FLOAT32 = 1e25  # right-hand sides whose solutions may be
 FLOAT32_GOAL = 3e-5  # residual that float32 surely reaches, as a share of the first
@@ -59,7 +56,7 @@ def compiled_conjugate_gradients(
     Residuals are those before F is rounded: what rounding takes from a small row is small as well.
     """
     n, columns = B.shape
-    shares_rows = n >= MANY_ROWS or (n >= ROWS_WORTH_SHARING and columns < BATCH // 4 * threads())
+    shares_rows = n >= SHARED_FROM
     at_once = columns if shares_rows else max(BATCH // 4, -(-columns // threads()))
     width = min(BATCH, max(PER_LINE, MOST_NUMBERS // n // PER_LINE * PER_LINE), at_once)
     is_coarse = tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
@@ -91,7 +88,7 @@ def _refined(
     float64, and the iterations begin again from there.
     """
     rounds, digits = (MOST_REFINEMENTS, FLOAT32_GOAL) if working.dtype == np.float32 else (1, 0.0)
-    F, products, most = _zeros(B.shape, np.dtype(np.float64)), 0, _most_products(B.shape[0], mu, 2 * goal)
+    F, products, most = np.zeros(B.shape), 0, _most_products(B.shape[0], mu, 2 * goal)
     passes = CompiledPasses(working, mu, B.shape)
     error = passes.renew(P, B, F)
     for _ in range(rounds):
@@ -162,13 +159,12 @@ class CompiledPasses:
 
         self._compiled = compiled
         self._P, self._mu = P, mu
-        self._ahead = AHEAD if shape[0] >= MANY_ROWS else P.nnz
-        self.F, self._R, self._direction, self._product = (_zeros(shape, P.dtype) for _ in range(4))
+        self.F, self._R, self._direction, self._product = (np.zeros(shape, P.dtype) for _ in range(4))
         self.rho: Array = np.zeros(shape[1])
 
     def renew(self, P: sparse.csr_matrix, B: sparse.csr_matrix, F: Array) -> Array:
         """Begin at F: R is what it leaves of B under this P. ‖R‖ per column."""
-        given = self._ahead, P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
+        given = P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
         self.rho = summed(lambda start, stop, rho: self._compiled.left(start, stop, *given, rho), *F.shape)
         self._direction[:] = self._R
         self.F[:] = 0
@@ -176,7 +172,7 @@ class CompiledPasses:
 
     def product(self) -> Array:
         P = self._P
-        given = self._ahead, P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
+        given = P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
         return summed(lambda start, stop, sums: self._compiled.product(start, stop, *given, sums), *self.F.shape)
 
     def reduce(self, step: Array) -> Array:
@@ -187,14 +183,6 @@ class CompiledPasses:
         step, turn = (factor.astype(self._R.dtype, copy=False) for factor in (step, turn))
         given = self.F, self._direction, self._R, step, turn
         in_parts(lambda start, stop: self._compiled.moved(start, stop, *given), len(self.F))
-
-
-def _zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    """That begin where memory is fetched from: a row of 32 numbers in float32 is two fetches then, else three."""
-    size = shape[0] * shape[1] * dtype.itemsize
-    whole = np.zeros(size + LINE, dtype=np.uint8)
-    start = -whole.ctypes.data % LINE
-    return whole[start : start + size].view(dtype).reshape(shape)
 
 
 def dense(B: Any) -> Array:

@@ -12,6 +12,7 @@ gradients solve with a large one. The labels and the adjoint of the gradient sha
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -49,7 +50,7 @@ class Solution:
     """How far an entry of F may be off, by the residual. 0 for a direct solve: entries are right to their own size."""
 
 
-def is_blurred(sums: Array, least: float) -> bool:
+def is_blurred(sums: Any, least: float) -> bool:
     """Whether a solve left rows that are reached, but by too little to be told from its error."""
     return bool(((sums != 0) & (sums <= least)).any())
 
@@ -95,10 +96,6 @@ class System:
     is_direct: bool = False
     """Whether it is factored for however few right-hand sides."""
     _factor: tuple[Array, bool] | None = field(default=None, repr=False)
-
-    @property
-    def precision(self) -> float:
-        return self.lgc.precision
 
     def solve(self, B: Array | sparse.csc_matrix) -> Solution:
         """F with M F = B, from a dense B or a sparse one; F is kept in float32 where that is enough and F is large."""

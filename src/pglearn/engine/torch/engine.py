@@ -69,9 +69,6 @@ class TorchEngine:
     _placed: WeakKeyDictionary[Problem, Placed] = field(default_factory=WeakKeyDictionary, repr=False)
     _steps: WeakKeyDictionary[Placed, Step] = field(default_factory=WeakKeyDictionary, repr=False)
     _recorded: WeakSet[Recorded] = field(default_factory=WeakSet, repr=False)
-    _free: WeakKeyDictionary[Placed, int] = field(default_factory=WeakKeyDictionary, repr=False)
-    _enough: int | None = field(default=None, repr=False)
-    """Bytes that were enough after the device had run out of memory; None as long as it never did."""
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
@@ -140,7 +137,7 @@ class TorchEngine:
     def _evaluations(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         if len(placed.X) <= DENSE_LIMIT:
             return self._dense(placed, configurations)
-        return [self._within_memory(partial(self._sparse, placed, c), placed) for c in configurations]
+        return [self._within_memory(partial(self._sparse, placed, c)) for c in configurations]
 
     def _dense(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
         a = torch.as_tensor(np.stack([c.a for c in configurations])).to(placed.X.dtype)
@@ -152,7 +149,7 @@ class TorchEngine:
             most = max(1, memory // dense.bytes_per_candidate(placed, slots))
             return np.asarray(step(a, k, slots, most), dtype=np.float64)
 
-        return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population, placed)]
+        return [Evaluation(float(row[0]), float(row[1]), row[2:]) for row in self._within_memory(population)]
 
     def _step_on(self, placed: Placed) -> Step:
         """A step of a population, of which so many fit the device: arrays of the host in, one array of the host out."""
@@ -162,16 +159,13 @@ class TorchEngine:
         loss, propagation = self.loss, self.propagation
 
         def on_device(slots: int, a: Tensor, k: Tensor) -> Tensor:
-            g, accuracy, dg_da = dense.evaluated(there, a, k, slots, loss, propagation)
+            g, accuracy, dg_da = dense.evaluated(there, a.to(there.X), k.to(there.X.device), slots, loss, propagation)
             return torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1)
 
-        def there_and_back(slots: int, a: Tensor, k: Tensor) -> Tensor:
-            return on_device(slots, a.to(there.X), k.to(there.X.device)).cpu()
-
         def eager(a: Tensor, k: Tensor, slots: int, most: int) -> Tensor:
-            return in_parts(partial(there_and_back, slots), a, k, most)
+            return in_parts(lambda a, k: on_device(slots, a, k).cpu(), a, k, most)
 
-        placed.prepare()
+        _ = placed.one_per_label  # which a recorded step must find made
         self._steps[placed] = Replayed(on_device, self._recorded) if dense.is_fused(placed.X) else eager
         return self._steps[placed]
 
@@ -187,14 +181,13 @@ class TorchEngine:
         g, accuracy, dg_da = sparse.evaluated(placed, graph, self.loss, self.propagation, block)
         return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
 
-    def _within_memory(self, work: Callable[[int], Result], placed: Placed | None = None) -> Result:
+    def _within_memory(self, work: Callable[[int], Result]) -> Result:
         """`work` with the memory there is; where that was too much, with half of it, and so on, and it is said.
 
         What was enough is remembered: a search takes hundreds of steps, and each would run out and record anew. So is
-        what was free at the first step on a problem: to ask takes as long as a small step, and then all have one size.
+        what was free at first: to ask takes as long as a small step, and then all have one size.
         """
-        memory = self.memory or self._free_at_first(placed)
-        memory = start = memory if self._enough is None else min(memory, self._enough)
+        memory = start = self.memory or self._free_memory()
         while True:
             try:
                 result = work(memory)
@@ -206,17 +199,10 @@ class TorchEngine:
             self._steps.clear()
             torch.cuda.empty_cache()
             memory //= 2
+        self.memory = memory
         if memory < start:
-            self._enough = memory
             warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
         return result
-
-    def _free_at_first(self, placed: Placed | None) -> int:
-        if placed is None:
-            return self._free_memory()
-        if placed not in self._free:
-            self._free[placed] = self._free_memory()
-        return self._free[placed]
 
     def _free_memory(self) -> int:
         """A share of what nobody holds, and of what torch holds for nobody, as for recordings, which share it."""

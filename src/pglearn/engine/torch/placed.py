@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from pglearn.engine.scores import are_left_out_alone
+from pglearn.engine.scores import are_left_out_alone, cheapest_form
 from pglearn.problem import Array, Problem
 
 # torch leaves the results of many of its functions untyped
@@ -36,6 +36,8 @@ class Placed:
     """One-hot classes of the labelled points, l × c."""
     left_out_alone: bool
     """Whether every scored label is the only one of its fold."""
+    form: str
+    """Which form of the scores solves for fewest columns."""
 
     @classmethod
     def on(cls, device: torch.device, problem: Problem, dtype: torch.dtype) -> Placed:
@@ -54,19 +56,16 @@ class Placed:
             fold_of_scored=place(fold_of_scored, torch.long),
             Y=place(problem.Y, dtype),
             left_out_alone=are_left_out_alone(problem),
+            form=cheapest_form(problem),
         )
 
     @property
     def n_labels(self) -> int:
         return len(self.labelled)
 
-    def prepare(self) -> None:
-        """Make now what a recorded step must find made."""
-        _ = self.one_per_label
-
     @cached_property
     def one_per_label(self) -> Tensor:
-        """E_L: a column per label, 1 at its point, n × l."""
+        """E_L: a column per label, 1 at its point, n × l; for n × n arrays alone, so it is made when asked for."""
         E = self.X.new_zeros(len(self.X), self.n_labels)
         E[self.labelled, torch.arange(self.n_labels, device=E.device)] = 1
         return E
@@ -74,10 +73,6 @@ class Placed:
     @property
     def n_classes(self) -> int:
         return int(self.Y.shape[1])
-
-    @property
-    def n_folds(self) -> int:
-        return len(self.shown_to_fold)
 
     @property
     def scored_Y(self) -> Tensor:

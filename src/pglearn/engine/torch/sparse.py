@@ -18,7 +18,7 @@ from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.graph import Graph
 from pglearn.loss import Loss
 from pglearn.problem import Array
-from pglearn.propagation import LGC, Solution
+from pglearn.propagation import LGC, Solution, is_blurred
 from pglearn.propagation.lgc import FINEST
 
 COLUMNS = 64  # right-hand sides or features that one sparse product takes
@@ -80,16 +80,9 @@ class DeviceGraph:
 
 def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
     """g, accuracy and ∂g/∂a of one configuration."""
-    scored = len(placed.scored)
-    columns = {
-        _by_label: placed.n_labels,
-        _by_row: scored + (placed.n_classes if placed.left_out_alone else scored),
-        _by_fold: 2 * placed.n_folds * placed.n_classes,
-    }
-    form = min(columns, key=lambda form: columns[form])
+    form = {"by label": _by_label, "by row": _by_row, "by fold": _by_fold}[placed.form]
     scores = form(placed, graph, lgc)
-    sums = scores.S.sum(2)
-    if bool(((sums != 0) & (sums <= scores.least)).any()) and lgc.tolerance > FINEST:
+    if is_blurred(scores.S.sum(2), scores.least) and lgc.tolerance > FINEST:
         scores = form(placed, graph, replace(lgc, tolerance=FINEST))
     g, accuracy, dg_dS, lift = judged(placed, scores.S, loss, scores.least)
     adjoint, F = scores.factors(dg_dS[0])
@@ -98,7 +91,7 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
 
 def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
     n, c = len(placed.X), placed.n_classes
-    B = torch.zeros(n, placed.n_folds, c, dtype=torch.float64, device=placed.X.device)
+    B = torch.zeros(n, len(placed.shown_to_fold), c, dtype=torch.float64, device=placed.X.device)
     B[placed.labelled] = lgc.source * (placed.shown_to_fold.T[:, :, None] * placed.Y[:, None, :]).double()
     F, _ = solved(graph.P, lgc, B.flatten(1))
     rows, fold = placed.labelled[placed.scored], placed.fold_of_scored
