@@ -77,6 +77,14 @@ def lgc(P, Y, mu):
     return np.linalg.solve(np.eye(len(P)) - mu * P, (1 - mu) * np.asarray(Y, dtype=np.float64))
 
 
+def power_iteration(P, Y, mu, steps):
+    """So many steps of F ← μPF + (1−μ)Y from nothing (paper, eq. power): it may be ended at any time."""
+    F = np.zeros((len(P), np.shape(Y)[1]))
+    for _ in range(steps):
+        F = mu * P @ F + (1 - mu) * np.asarray(Y, dtype=np.float64)
+    return F
+
+
 def scores(P, labelled, codes, n_classes, fold, scored, mu):
     """S_v = F_v where F is propagated from the labels u with fold_u ≠ fold_v, for each scored v in turn."""
     labelled, codes, fold = (np.asarray(array) for array in (labelled, codes, fold))

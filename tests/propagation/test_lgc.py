@@ -129,3 +129,13 @@ def test_a_solve_that_gets_nowhere_ends_and_says_so(monkeypatch):
     solution = LGC(0.99, 1e-6).system(weighted_graph(points(3000, 1), np.full(1, 0.3), 2)).solve(np.eye(3000, 2))
     assert not solution.converged
     assert solution.iterations < 2000
+
+
+@pytest.mark.parametrize("mu", [0.5, 0.99])
+def test_the_papers_power_iteration_may_be_ended_at_any_time(mu):
+    graph, Y = graph_of(), one_hot()
+    P, F = graph.P.toarray(), LGC(mu).system(graph).solve((1 - mu) * Y).F
+    errors = np.array([np.linalg.norm(oracle.power_iteration(P, Y, mu, steps) - F) for steps in range(60)])
+    assert (errors[1:] <= mu * errors[:-1] + 1e-12).all()
+    if mu == 0.99:
+        assert errors[50] > 0.3 * errors[1], "the slowest part of the error is nearly all there after 50 steps"
