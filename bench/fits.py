@@ -76,7 +76,7 @@ def row(fit: Fit, method: Method) -> dict[str, Any]:
     its calibration error; and a digest that tells whether two answers have the same labels."""
     X, y, shown = data_sets.draw(fit.table, fit.draw, fit.percent, fit.noise)
     with threadpool_limits(1):
-        _warm_up()
+        warm_up()
         started = time.process_time()
         labels, confidence = method(X, hidden(y, shown), fit.draw)
         seconds = time.process_time() - started
@@ -90,8 +90,8 @@ def row(fit: Fit, method: Method) -> dict[str, Any]:
 
 
 @cache
-def _warm_up() -> None:
-    """What is imported and compiled at first belongs to no fit."""
+def warm_up() -> None:
+    """What is imported at first belongs to no fit."""
     X, y, shown = data_sets.draw("iris-5", 0)
     ours(X, hidden(y, shown), 0, budget=2, n_candidates=2)
 

@@ -44,12 +44,12 @@ def embedded_clouds(n: int, d: int, latent: int = 10) -> Rows:
 
 
 def our_spreading(n: int, d: int) -> dict[str, float]:
-    for rows in (5_000, n):  # what is compiled at first, from 4,000 rows on, is not counted
+    for rows in (5_000, n):  # what is imported at first is not counted
         X, y = embedded_clouds(rows, d)
         shown = few_labels(y, 0.01)
         Y = (1 - ALPHA) * (shown[:, None] & (y[:, None] == np.arange(CLASSES)))
         with Clock() as clock:
-            edges = Edges.between_neighbours(k_near(X, K))
+            edges = Edges.between_neighbours(k_near(X, K)[0])
             graph = graph_of_exponents(edges, np.zeros(len(edges)))
             F = LGC(ALPHA, tolerance=RESIDUAL).system(graph).solve(Y).F
     found = {"seconds": clock.seconds, "memory": clock.grown / X.nbytes, "iterations": iterations(graph.P, Y)}

@@ -20,7 +20,7 @@ settings.load_profile("pglearn")
 EXTRAS = os.environ.get("PGLEARN_TEST_EXTRAS", "").split()
 
 # name → factory taking (loss, propagation); an engine is under the whole contract once it is named here.
-ENGINES = {"cpu": CPUEngine, "cpu, compiled": CPUEngine}
+ENGINES = {"cpu": CPUEngine}
 if "torch" in EXTRAS:
     import torch
 
@@ -46,10 +46,8 @@ PRECISIONS = dict.fromkeys(("torch, float32", "torch on CUDA"), Precision(1e-4, 
 
 
 @pytest.fixture(params=ENGINES)
-def make_engine(request, monkeypatch):
-    """loss, propagation → engine, for each engine there is; that of the CPU also as it is for large problems."""
-    if request.param == "cpu, compiled":
-        monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
+def make_engine(request):
+    """loss, propagation → engine, for each engine there is."""
     return ENGINES[request.param]
 
 

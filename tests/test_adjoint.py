@@ -191,7 +191,7 @@ def test_rows_that_others_barely_reach_are_solved_for_one_by_one_where_few_of_ma
     X = np.vstack([points(24, 2), points(3, 2, seed=1) + np.array([60, 0])])
     problem = Problem.of(X, np.append(partly_labelled(24, 24), [0, -1, -1]))
     problem = replace(problem, scored=problem.scored & (np.arange(25) >= 20))
-    system = LGC(MU).system(weighted_graph(X, np.array([0.05, 0.5]), 26))
+    system = LGC(MU).system(weighted_graph(X, np.array([0.05, 0.5]), 26)).finer()
     by_row, by_label = (FORMS[form](problem, system) for form in ("by row", "by label"))
     assert by_row.S.sum(axis=1).min() < 1e-40
     dg_dS = np.random.default_rng(0).normal(size=by_row.S.shape) / by_row.S.sum(axis=1, keepdims=True)

@@ -286,7 +286,7 @@ def test_help(capsys, command):
 
 
 def test_the_demonstration(tmp_path, capsys):
-    assert run("demo", "-o", tmp_path / "demo", "--budget", "1", "--candidates", "2", "--jobs", "1", "--quiet") == 0
+    assert run("demo", "-o", tmp_path / "demo", "--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet") == 0
     text = capsys.readouterr().out
     assert "hidden labels" in text
     assert "LabelSpreading" in text

@@ -1,4 +1,4 @@
-"""Threads inside one evaluation: all rows once, in order, within limits; and the same result for any number."""
+"""Threads inside one evaluation: every part once, in order, within limits; and the same result for any number."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pglearn.loss import Log
 from pglearn.problem import Problem
 from pglearn.propagation import LGC
 from pglearn.search.pool import run_task
-from pglearn.threads import at_most, each, in_parts, one_thread, threads
+from pglearn.threads import at_most, each, one_thread, threads
 from tests.problems import partly_labelled, points
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-@pytest.mark.parametrize("n", [1, 2, 100])
-def test_parts_cover_all_rows_once_and_in_order(n, limit):
+@pytest.mark.parametrize("n", [0, 1, 2, 100])
+def test_every_part_is_done_once_and_in_order_with_a_thread_to_itself(n, limit):
     with at_most(limit):
-        parts = in_parts(lambda start, stop: list(range(start, stop)), n)
-    assert [row for part in parts for row in part] == list(range(n))
+        parts = each(lambda part: (part, threads()), n)
+    assert parts == [(part, 1 if min(limit, n) > 1 else limit) for part in range(n)]
 
 
 def test_no_more_threads_than_allowed(monkeypatch):
@@ -37,11 +37,8 @@ def test_no_more_threads_than_allowed(monkeypatch):
 
 
 def test_an_error_in_a_part_is_raised():
-    def fails(start, stop):
-        raise ZeroDivisionError
-
     with at_most(2), pytest.raises(ZeroDivisionError):
-        in_parts(fails, 10)
+        each(lambda part: 1 // part, 10)
 
 
 def test_a_worker_of_several_has_one_thread(monkeypatch):
@@ -51,18 +48,22 @@ def test_a_worker_of_several_has_one_thread(monkeypatch):
     assert seen == [1]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("neighbours", ["exact", "approximate"])
-def test_a_step_is_the_same_to_the_bit_on_any_number_of_threads(neighbours, monkeypatch):
-    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 100)
-    problem = Problem.of(points(600, 5), partly_labelled(600, 40))
-    monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
-    engine = CPUEngine(Log(), LGC(tolerance=1e-8), neighbours)
+def test_steps_are_the_same_to_the_bit_on_any_number_of_threads(neighbours, dtype, monkeypatch):
+    for blocks in ("graph.differences.BLOCK", "graph.neighbours.ROWS", "graph.approximate.ROWS"):
+        monkeypatch.setattr(f"pglearn.{blocks}", 100)
+    monkeypatch.setattr("pglearn.graph.differences.KEPT_BYTES", 0)
+    problem = Problem.of(points(600, 5).astype(dtype), partly_labelled(600, 100))
+    engine = CPUEngine(Log(), LGC(tolerance=1e-8 if dtype == "float64" else 3e-2), neighbours, search_every=2)
     results = []
     for limit in (1, 2, 3):
+        carried = {}
         with at_most(limit):
-            (evaluation,) = engine.value_and_gradient(problem, [Configuration(8, np.full(5, 0.3))])
-            results.append((evaluation.loss, *evaluation.dg_da))
-    assert results[0] == results[1] == results[2]
+            for weight in (0.3, 0.31, 0.32):
+                (evaluation,) = engine.value_and_gradient(problem, [Configuration(8, np.full(5, weight))], carried)
+                results.append((evaluation.loss, *evaluation.dg_da))
+    assert results[:3] == results[3:6] == results[6:]
 
 
 def test_the_last_who_needs_one_blas_thread_lifts_the_limit():

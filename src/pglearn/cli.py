@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_search_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("search")
     group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 8)")
-    group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 16)")
+    group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 12)")
     group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
@@ -107,7 +107,9 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--engine", metavar="NAME", help="auto (default), cpu or torch")
     group.add_argument("--neighbors", metavar="NAME", help="auto (default), exact or approximate")
     group.add_argument("--max-time", type=float, metavar="SECONDS", help="end the search after this long")
-    group.add_argument("--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default all)")
+    group.add_argument(
+        "--jobs", type=int, dest="n_jobs", metavar="N", help="processes of the cpu engine (default: threads, all cores)"
+    )
     _add_cluster_option(group)
     group.add_argument("--seed", type=int, default=0, dest="random_state", metavar="N", help="random seed (default 0)")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -200,8 +202,6 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         del given["views"]
     if "class_prior" in given:
         given["class_prior"] = _class_shares(given["class_prior"])
-    if given.get("engine") != "torch":
-        given.setdefault("n_jobs", -1)
     folder = writable_folder(options.output, *FILES)
     classifier = PGLearnClassifier(verbose=not options.quiet, checkpoint=folder / command_file.FOLDER, **given)
 

@@ -1,8 +1,8 @@
-"""Threads inside one evaluation: compiled loops leave the GIL alone, so plain threads share the rows among them.
-BLAS and OpenMP have one thread each, so that their sums round alike on every worker.
+"""Threads inside one evaluation: NumPy, SciPy and faiss leave the GIL alone in long calls, so plain threads share the
+parts of a large problem. BLAS and OpenMP have one thread each, so that their sums round alike on every worker.
 
-A part never writes where another does and sums nothing with it, so the result does not depend on how many there are. A
-search that runs several candidates at a time leaves one thread to each (`pglearn.search.pool`).
+Parts depend on the problem alone, and none writes where another does, so the result does not depend on how many threads
+there are. A search that runs several candidates at a time leaves one thread to each (`pglearn.search.pool`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 import joblib
-import numpy as np
 from threadpoolctl import ThreadpoolController
-
-PARTS_PER_THREAD = 4  # so that one who is given the harder rows is not waited for
-MOST_SUMS, ROWS_PER_SUM = 16, 4_096
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -42,27 +38,6 @@ def at_most(n: int) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
-
-
-def in_parts(call: Callable[[int, int], Any], n: int) -> list[Any]:
-    """What `call(start, stop)` returns for parts that cover range(n), on all threads there are, in order."""
-    workers = min(threads(), n)
-    if workers <= 1:
-        return [call(0, n)]
-    ends = [n * part // (workers * PARTS_PER_THREAD) for part in range(workers * PARTS_PER_THREAD + 1)]
-    return each(lambda part: call(ends[part], ends[part + 1]), len(ends) - 1)
-
-
-def summed(call: Callable[[int, int, Any], Any], n: int, width: int) -> np.ndarray:
-    """The sum of what `call(start, stop, sums)` writes to `width` sums of its own for each part of range(n).
-
-    The parts depend on n alone, so that it rounds alike whatever the number of threads.
-    """
-    parts = min(MOST_SUMS, 1 + n // ROWS_PER_SUM)
-    ends = [n * part // parts for part in range(parts + 1)]
-    sums = np.zeros((parts, width))
-    each(lambda part: call(ends[part], ends[part + 1], sums[part]), parts)
-    return np.asarray(sums.sum(axis=0))
 
 
 def each(call: Callable[[int], Any], n: int) -> list[Any]:
@@ -124,4 +99,6 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
+    import faiss  # noqa: F401  whose BLAS is to be among them
+
     return ThreadpoolController()  # looks through all loaded libraries, which takes milliseconds

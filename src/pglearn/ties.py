@@ -5,7 +5,7 @@ bits: by some roundings of ‖z_i‖² + ‖z_j‖². In float64 that is next to
 lie far from the middle of all: there fewer roundings must do, and with a hundred columns of even weights a tie may be
 missed.
 
-Compiled loops and the torch engine, which have other ways to count, take from here what is nearer and what is as far.
+The torch engine, which has other ways to count, takes from here what is nearer and what is as far.
 """
 
 from __future__ import annotations

@@ -83,6 +83,11 @@ class View:
         Z = X if self.axes is None else X @ self.axes.T.astype(X.dtype, copy=False)
         return unit_rows(Z) if self.unit else Z
 
+    def in_units_of(self, power: int) -> View:
+        """The same with coordinates divided by that power of two, which rounds nothing."""
+        own = None if self.own is None else (self.own[0], np.ldexp(self.own[1], -power))
+        return replace(self, columns=np.ldexp(self.columns, -power), own=own)
+
     def feature_weights(self, a: Array) -> Array:
         """The weight of each feature by itself: the diagonal of the metric that weights `a` of the coordinates make.
 

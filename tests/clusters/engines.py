@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.problem import Problem
@@ -24,7 +25,9 @@ class DiesOnce(CPUEngine):
     generations: int = 0
     most: int = 5
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    def value_and_gradient(
+        self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
+    ) -> list[Evaluation]:
         path = Path(self.folder) / f"process-{os.getpid()}"
         with path.open("ab") as file:
             file.write(b".")
@@ -32,7 +35,7 @@ class DiesOnce(CPUEngine):
             os.kill(self._victim(), signal.SIGKILL)
             time.sleep(30)  # no result from an orphan, which is ended by others or, at the latest, now
             os._exit(1)
-        return super().value_and_gradient(problem, configurations)
+        return super().value_and_gradient(problem, configurations, carried)
 
     def _first(self) -> bool:
         try:

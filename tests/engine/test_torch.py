@@ -370,7 +370,8 @@ def table():
 
 def test_a_fit_is_that_of_the_cpu_engine_and_twice_the_same(table):
     cpu, gpu, again = (
-        PGLearnClassifier(budget=4, random_state=0, engine=name).fit(*table) for name in ("cpu", "torch", "torch")
+        PGLearnClassifier(budget=4, random_state=0, engine=name, dtype="float64").fit(*table)
+        for name in ("cpu", "torch", "torch")
     )
     assert cpu.engine_ == "cpu"
     assert gpu.engine_.startswith("torch on ")

@@ -13,7 +13,7 @@ from pglearn import PGLearnClassifier
 from pglearn.estimators import sample
 from pglearn.estimators.sample import searched_rows
 from pglearn.estimators.scaling import Scaling
-from pglearn.graph.weights import BLOCK
+from pglearn.graph.differences import BLOCK
 from pglearn.problem import Problem
 from pglearn.progress import progress_bar
 
@@ -37,7 +37,7 @@ def hidden(y):
 def small_limits(monkeypatch):
     monkeypatch.setattr(sample, "ALL_UP_TO", 400)
     monkeypatch.setattr(sample, "SEARCHED_ROWS", 200)
-    monkeypatch.setattr("pglearn.engine.choose.EXACT_UP_TO", 600)
+    monkeypatch.setattr("pglearn.engine.choose.APPROXIMATE_FROM", 601)
 
 
 def model(**options):
@@ -120,7 +120,7 @@ def test_what_is_done_by_less_than_all_rows_or_labels_is_logged(small_limits, ca
     assert model().fit(X, hidden(y)).n_searched_ == 240
     assert caplog.messages == [
         "The search looks at 240 of 900 rows; all of them are labelled.",
-        "Neighbours of 900 rows are found approximately, being more than 600: neighbors='exact' finds all of them.",
+        "Neighbours of 900 rows are found approximately, being 601 or more: neighbors='exact' finds all of them.",
     ]
     caplog.clear()
     exact = model(neighbors="exact").fit(X, hidden(y))
@@ -137,8 +137,8 @@ def test_what_is_done_by_less_than_all_rows_or_labels_is_logged(small_limits, ca
 
 
 def test_a_graph_that_lacks_neighbours_is_warned_of_in_the_answer_and_in_suggestions(small_limits, monkeypatch):
-    monkeypatch.setattr("pglearn.graph.descent.TREES", 1)
-    monkeypatch.setattr("pglearn.graph.descent.MOST_ROUNDS", 0)
+    monkeypatch.setattr("pglearn.graph.approximate.LOOKED_AT", (1,))
+    monkeypatch.setattr("pglearn.graph.approximate.EXACT_AT_MOST", 0)
     X, y = sheets(3000)
     words = r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "
     with pytest.warns(UserWarning, match=words):

@@ -56,7 +56,7 @@ def wide():
 @pytest.mark.parametrize("view", ["given", "components", "unit"])
 def test_labels_weights_and_predictions_are_those_of_the_dense_table(view, text):
     X, y, _ = text
-    thin, dense = (PGLearnClassifier(**QUICK, views=[view]).fit(form, y) for form in (X, X.toarray()))
+    thin, dense = (PGLearnClassifier(**QUICK, dtype="float64", views=[view]).fit(form, y) for form in (X, X.toarray()))
     np.testing.assert_allclose(thin.label_distributions_, dense.label_distributions_, atol=1e-10)
     np.testing.assert_allclose(thin.feature_weights_, dense.feature_weights_, rtol=1e-8, atol=1e-8)
     expected = dense.predict_proba(X[:30].toarray())
@@ -194,7 +194,7 @@ def test_a_wide_table_is_searched_in_components_directions_and_linear_prediction
 
 def test_neighbours_of_a_long_and_wide_table_are_approximate(wide, monkeypatch):
     X, y, _, exact = wide
-    monkeypatch.setattr(choose, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(choose, "APPROXIMATE_FROM", 100)
     model = PGLearnClassifier(**QUICK).fit(X, y)
     assert (exact.neighbors_, model.neighbors_) == ("exact", "approximate")
     assert (model.search_results_["recall"] >= 0.95).all()
@@ -256,7 +256,7 @@ shown = np.where(np.arange(n) < 40, y, -1)
 def step(rows, **how):
     return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(d, 0.01), **how)
 
-step(4_000)  # Numba itself, compiled or read from its cache
+step(4_000)  # what is imported on first use does not count
 before, size = size_from_here(), X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 step(n, validation="holdout")
 print((peak() - before) / size)

@@ -1,4 +1,4 @@
-"""Exact neighbours under diag(a), distances between pairs, and the mean distance."""
+"""Exact neighbours under diag(a), and the mean distance."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 from tests import oracle
 
 from pglearn.graph import k_nearest, mean_distance, weighted_graph
-from pglearn.graph.neighbours import SAMPLE_FOR_MEAN_DISTANCE, scaled_points
-from pglearn.graph.weights import squared_distances
+from pglearn.graph.neighbours import ROWS, SAMPLE_FOR_MEAN_DISTANCE, scaled_points
+from pglearn.threads import at_most
 
 # Whole numbers: full of ties and duplicates, and every distance is exact.
 grids = hnp.arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(1, 3)), elements=st.integers(-2, 2).map(float))
@@ -41,13 +41,53 @@ def test_ties_of_many_columns_are_seen(d, dtype):
     np.testing.assert_array_equal(found | found.T, expected)
 
 
-@pytest.mark.parametrize("spread", [1e-2, 3e-4])
-def test_near_points_far_from_the_middle_are_told_apart_in_float32(spread):
+def nearest(Z, k, queries=None):
+    """As sets, in float64."""
+    asking = Z if queries is None else queries
+    D2 = np.array([((Z.astype(np.float64) - z) ** 2).sum(axis=1) for z in asking.astype(np.float64)])
+    if queries is None:
+        np.fill_diagonal(D2, np.inf)
+    return np.sort(D2.argsort(axis=1, kind="stable")[:, :k], axis=1)
+
+
+@pytest.mark.parametrize(("spread", "dtype"), [(1e-2, "float32"), (3e-4, "float32"), (1e-5, "float64")])
+def test_near_points_far_from_the_middle_are_told_apart_where_products_in_float32_could_not(spread, dtype):
     rng = np.random.default_rng(0)
-    Z = (rng.normal(size=(4, 10))[np.arange(400) % 4] + spread * rng.normal(size=(400, 10))).astype(np.float32)
-    nearest = oracle.distances(Z.astype(float), np.ones(10)).argsort(axis=1)[:, 1:10]
-    found = k_nearest(Z, 9)
-    assert np.mean([np.isin(*both).mean() for both in zip(found, nearest, strict=True)]) > 0.99
+    centres = rng.normal(size=(4, 10))
+    Z, new = ((centres[np.arange(n) % 4] + spread * rng.normal(size=(n, 10))).astype(dtype) for n in (400, 40))
+    for queries in (None, new):
+        found, expected = np.sort(k_nearest(Z, 9, queries), axis=1), nearest(Z, 9, queries)
+        share = np.mean([np.isin(*both).mean() for both in zip(found, expected, strict=True)])
+        assert share > 0.99 if dtype == "float32" else share == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_many_rows_and_queries_have_theirs_on_any_number_of_threads(dtype):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(2 * ROWS + 100, 4)).astype(dtype)
+    Z[ROWS : ROWS + 50] = Z[:50]  # equally far from all
+    for queries in (None, rng.normal(size=(ROWS + 30, 4)).astype(dtype)):
+        found = []
+        for threads in (1, 3):
+            with at_most(threads):
+                found.append(k_nearest(Z, 7, queries))
+        np.testing.assert_array_equal(*found)
+        np.testing.assert_array_equal(np.sort(found[0], axis=1), nearest(Z, 7, queries))
+
+
+@pytest.mark.parametrize("power", [3, 6, 12, 20, 21, 22, 23, 30, 100])
+def test_one_row_far_from_all_costs_the_others_no_digits(power):
+    Z = np.random.default_rng(0).normal(size=(300, 5))
+    Z[0] *= 10.0**power
+    np.testing.assert_array_equal(np.sort(k_nearest(Z, 6), axis=1)[1:], nearest(Z, 6)[1:])
+
+
+def test_no_scale_changes_neighbours_while_distances_are_numbers():
+    Z = np.random.default_rng(0).normal(size=(200, 5))
+    for scale in (2.0**-500, 2.0**-80, 2.0**80, 2.0**500):
+        np.testing.assert_array_equal(k_nearest(scale * Z, np.int64(6)), k_nearest(Z, 6))
+    with pytest.raises(OverflowError, match="beyond all numbers"):
+        k_nearest(1e160 * Z, 6)
 
 
 def test_scaled_points_have_the_distances_of_the_metric_and_the_precision_of_X():
@@ -57,18 +97,6 @@ def test_scaled_points_have_the_distances_of_the_metric_and_the_precision_of_X()
     assert Z.dtype == np.float32
     np.testing.assert_allclose(oracle.distances(Z, np.ones(3)), oracle.distances(X, a), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(X, before)
-
-
-@pytest.mark.parametrize(("dtype", "accuracy"), [(np.float64, 1e-13), (np.float32, 1e-6)])
-@pytest.mark.parametrize("d", [1, 300])
-def test_compiled_distances_of_pairs_are_exact_to_the_precision_of_the_rows(dtype, accuracy, d, monkeypatch):
-    monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
-    rng = np.random.default_rng(0)
-    U, V = rng.normal(size=(20, d)).astype(dtype), rng.normal(size=(30, d)).astype(dtype)
-    U.flags.writeable = False
-    i, j = rng.integers(0, 20, 200), rng.integers(0, 30, 200)
-    expected = ((U.astype(np.float64)[i] - V.astype(np.float64)[j]) ** 2).sum(axis=1)
-    np.testing.assert_allclose(squared_distances(U, V, i, j), expected, rtol=accuracy)
 
 
 def test_no_array_of_all_pairs_is_made():

@@ -92,7 +92,9 @@ class Fake:
 
     together: int | None = 1
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    def value_and_gradient(
+        self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
+    ) -> list[Evaluation]:
         return [self.judged(problem, configuration) for configuration in configurations]
 
     def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:

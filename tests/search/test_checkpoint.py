@@ -109,9 +109,9 @@ def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_
     monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
     usual, evaluated = CPUEngine.value_and_gradient, []
 
-    def counted(self, problem, configurations):
+    def counted(self, problem, configurations, carried=None):
         evaluated.extend(configurations)
-        return usual(self, problem, configurations)
+        return usual(self, problem, configurations, carried)
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", counted)
     alone, folder, path = [], tmp_path / "checkpoint", tmp_path / "events.jsonl"

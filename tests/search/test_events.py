@@ -82,7 +82,7 @@ def test_the_events_of_the_worked_example_come_in_order():
 
 def test_a_candidate_that_advanced_tells_the_weights_it_is_judged_by():
     X, y = points()
-    _, told = fitted(X, y, n_candidates=2, views=["given"], scale=False)
+    _, told = fitted(X, y, n_candidates=2, views=["given"], scale=False, dtype="float64")
     for event in of(told, "candidate_advanced"):
         g, _ = loss_and_gradient(X, y, a=event["a"], k=event["k"], loss="log")
         assert event["loss"] == pytest.approx(g, rel=1e-4)

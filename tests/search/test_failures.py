@@ -42,10 +42,10 @@ class AllAtOnce(RaisesFor):
 
     together = None
 
-    def value_and_gradient(self, problem, configurations):
+    def value_and_gradient(self, problem, configurations, carried=None):
         if {configuration.k for configuration in configurations} & set(self.numbers):
             raise self.error
-        return super().value_and_gradient(problem, configurations)
+        return super().value_and_gradient(problem, configurations, carried)
 
 
 @pytest.mark.parametrize(("kind", "name"), [*((RaisesFor, name) for name in EXECUTORS), (AllAtOnce, "serial")], ids=str)
@@ -86,8 +86,8 @@ def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
 ):
     usual, seen = CPUEngine.value_and_gradient, set()
 
-    def raises_at_its_second(self, problem, configurations):
-        (evaluation,) = usual(self, problem, configurations)
+    def raises_at_its_second(self, problem, configurations, carried=None):
+        (evaluation,) = usual(self, problem, configurations, carried)
         owner = configurations[0].owner
         if owner not in failing:
             return [evaluation]

@@ -1,4 +1,4 @@
-"""Sparse tables give what dense ones give, by the oracle's equations, in either form of the loops."""
+"""Sparse tables give what dense ones give, by the oracle's equations."""
 
 from __future__ import annotations
 
@@ -12,21 +12,16 @@ import pglearn
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.graph import k_nearest, mean_distance, weighted_graph
+from pglearn.graph.differences import differences
 from pglearn.graph.neighbours import scaled_points
-from pglearn.graph.weights import squared_distances
 from pglearn.loss import LOSSES
 from pglearn.problem import Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.propagation.inductive import spreading
 from pglearn.sparse import parts_of, rows, sparse_rows, table_of
+from pglearn.threads import at_most
 
 MU = 0.9
-
-
-@pytest.fixture(params=["NumPy", "compiled"], autouse=True)
-def loops(request, monkeypatch):
-    if request.param == "compiled":
-        monkeypatch.setattr("pglearn.compiled.FROM_ROWS", 0)
 
 
 def table(n=28, d=12, seed=0):
@@ -87,19 +82,23 @@ def test_neighbours_come_nearest_first_and_of_equals_the_first(monkeypatch):
     assert k_nearest(Z, 9).shape == (5, 4), "no more than there are"
     assert k_nearest(Z, 2, sparse_rows(np.array([[2.9, 0]]))).tolist() == [[4, 0]]
     monkeypatch.setattr(rows, "BLOCK", 6)
-    np.testing.assert_array_equal(k_nearest(Z, 3), found)
+    for threads in (1, 3):
+        with at_most(threads):
+            np.testing.assert_array_equal(k_nearest(Z, 3), found)
 
 
 @pytest.mark.parametrize("block", [1, 1 << 20])
-def test_distances_keep_the_digits_of_close_rows(block, monkeypatch):
+def test_distances_and_contractions_keep_the_digits_of_close_rows(block, monkeypatch):
     monkeypatch.setattr(rows, "BLOCK", block)
     X = table()
     X[1] = X[0]
     X[1, 7] += 1e-7  # beside 1e5, the square of which has 1e10
     i, j = np.triu_indices(len(X), 1)
     Z = sparse_rows(X)
-    expected = oracle.distances(X, np.ones(12))[i, j]
-    np.testing.assert_allclose(squared_distances(Z, Z, i, j), expected, rtol=1e-12, atol=0)
+    pairs, squares = differences(Z, Z, i, j), (X[i] - X[j]) ** 2
+    np.testing.assert_allclose(pairs.distances(weights()), squares @ weights(), rtol=1e-12, atol=0)
+    B = np.random.default_rng(3).normal(size=len(i))
+    np.testing.assert_allclose(pairs.contracted(B), -2 * B @ squares, rtol=1e-11, atol=1e-9)
 
 
 @pytest.mark.parametrize(("validation", "loss"), [("loo", "ranking"), ("kfold", "log"), ("holdout", "exponential")])

@@ -10,8 +10,9 @@
 | g      | ‖R‖², how badly neighbours make up their point              | scalar   |
 
 The edges are those of the union k-nearest-neighbour graph of the raw data, and stay. With ∂g/∂T_ij = −2⟨R_i, x_j⟩, B as
-in `pglearn.engine.adjoint` for a row-normalised matrix, and B̃_ij = B_ij / (s_i s_j), ∂g/∂ℓ_m² is one product of B̃ and
-X: no array is larger than the points or the edges. (The published code makes arrays of size n × n × d.)
+in `pglearn.engine.adjoint` for a row-normalised matrix, and B̃_ij = B_ij / (s_i s_j), ∂g/∂ℓ_m² is the contraction of B̃
+with differences over the edges: no array is larger than the points or a few times the edges. (The published code makes
+arrays of size n × n × d.)
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ import numpy as np
 from pglearn.baselines.descent import Point, descended
 from pglearn.baselines.grid import halvings
 from pglearn.baselines.search import Clock, SpreadingMethod, Trial
-from pglearn.engine.adjoint import contracted, inner_products, row_stochastic_pull
+from pglearn.engine.adjoint import inner_products, row_stochastic_pull
 from pglearn.graph import Edges, Graph, k_nearest
-from pglearn.graph.neighbours import scaled_points
-from pglearn.graph.weights import graph_of_exponents, squared_distances
+from pglearn.graph.differences import Differences, differences
+from pglearn.graph.weights import edge_differences, graph_of_exponents
 from pglearn.problem import Array, Problem
 
 SCALE_NEIGHBOUR = 7
@@ -66,6 +67,7 @@ class LocalGraph:
 
     problem: Problem
     edges: Edges
+    differences: Differences
     scales: Array
     """s_i s_j per edge."""
 
@@ -73,11 +75,10 @@ class LocalGraph:
     def from_problem(cls, problem: Problem, k: int) -> LocalGraph:
         neighbours = k_nearest(problem.X - problem.centre, k)
         edges, s = Edges.between_neighbours(neighbours), local_scales(problem.X, neighbours)
-        return cls(problem, edges, s[edges.i] * s[edges.j])
+        return cls(problem, edges, edge_differences(problem.X, edges), s[edges.i] * s[edges.j])
 
     def graph(self, ell: Array) -> Graph:
-        Z = scaled_points(self.problem.X, ell**2, self.problem.centre)
-        return graph_of_exponents(self.edges, squared_distances(Z, Z, self.edges.i, self.edges.j) / self.scales)
+        return graph_of_exponents(self.edges, self.differences.distances(ell**2) / self.scales)
 
     def evaluated(self, ell: Array) -> Point:
         """g and ∂g/∂ℓ."""
@@ -85,13 +86,14 @@ class LocalGraph:
         X = self.problem.X - self.problem.centre  # rows of T sum to one: the centre cancels in R
         R = X - edges.directed(graph.t_ij, graph.t_ji) @ X
         dg_dT = (-2 * inner_products(R, X, p, q) for p, q in ((edges.i, edges.j), (edges.j, edges.i)))
-        dg_dl2 = contracted(self.problem, graph, row_stochastic_pull(graph, *dg_dT) / self.scales)
+        dg_dl2 = self.differences.contracted(row_stochastic_pull(graph, *dg_dT) / self.scales)
         return Point(ell, float(np.einsum("im,im->", R, R)), 2 * ell * dg_dl2)
 
 
 def local_scales(X: Array, neighbours: Array) -> Array:
     """s: the distance of each point to its 7th neighbour, or to its last. Among duplicates, where that is 0, the
     smallest that is not."""
-    column = neighbours[:, min(SCALE_NEIGHBOUR, neighbours.shape[1]) - 1]
-    s = np.sqrt(squared_distances(X, X, np.arange(len(X)), column))
+    (n, k), at = neighbours.shape, min(SCALE_NEIGHBOUR, neighbours.shape[1]) - 1
+    d2 = differences(X, X, np.repeat(np.arange(n), k), neighbours.ravel()).distances(np.ones(X.shape[1]))
+    s = np.sqrt(np.partition(d2.reshape(n, k), at, axis=1)[:, at])
     return np.where(s > 0, s, s[s > 0].min() if s.any() else 1.0)

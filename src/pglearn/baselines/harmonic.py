@@ -26,8 +26,9 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, sparse
 
-from pglearn.engine.adjoint import contracted, inner_products, row_stochastic_pull
+from pglearn.engine.adjoint import inner_products, row_stochastic_pull
 from pglearn.graph import Graph
+from pglearn.graph.weights import edge_differences
 from pglearn.problem import Array, Problem
 
 
@@ -92,7 +93,7 @@ class Harmonic:
         adjoint[self.unlabelled] = (1 - self.epsilon) * self.solve(dg_df, transposed=True)
         edges = self.graph.edges
         R_ij, R_ji = (inner_products(adjoint, self.F, p, q) for p, q in ((edges.i, edges.j), (edges.j, edges.i)))
-        return contracted(problem, self.graph, row_stochastic_pull(self.graph, R_ij, R_ji))
+        return edge_differences(problem.X, edges).contracted(row_stochastic_pull(self.graph, R_ij, R_ji))
 
     def hidden(self, fold: Array) -> Array:
         """The solution at every labelled row when its fold's labels are hidden, l × c."""

@@ -97,7 +97,7 @@ class IDML(SpreadingMethod):
         beliefs[guessed, guesses[guessed]] = 1
         solution = self.spread(problem, graph, beliefs)
         F = np.maximum(solution.F, 0)
-        F[F.sum(axis=1) <= F.shape[1] * solution.error] = 0
+        F[F.sum(axis=1) <= solution.doubt()] = 0
         return mass_normalised(F)
 
 

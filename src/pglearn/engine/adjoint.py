@@ -6,12 +6,8 @@
 | S      | ∂g/∂P on the edges, μ ⟨Λ_i, F_j⟩ symmetrised     | per edge   |
 | q̃      | q̃_i = Σ_j S_ij P_ij                              | n          |
 | B      | S_ij P_ij − ½ (q̃_i T_ij + q̃_j T_ji)              | per edge   |
-| b      | B·1                                              | n          |
 
-∂g/∂a_m = −Σ_ij B_ij (x_im − x_jm)² = −2 [ Σ_i b_i x_im² − Σ_i x_im (BX)_im ]
-
-The second form is NumPy's way around an array of edges × features; compiled loops, which need none, and sparse tables,
-of which only blocks of differences are made (`pglearn.sparse`), take the first.
+∂g/∂a_m = −Σ_ij B_ij (x_im − x_jm)², over blocks of edges (`pglearn.graph.differences`)
 
 The edges are held fixed. B has P and T in it, never W or 1/D, so nothing under- or overflows.
 """
@@ -20,38 +16,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from pglearn import sparse
-from pglearn.compiled import is_large
-from pglearn.graph import Edges, Graph
-from pglearn.graph.weights import blocks
-from pglearn.problem import Array, Problem
-from pglearn.threads import in_parts, summed
-
-COLUMNS = 64  # features per sparse product: bounds the memory to a slice of X
+from pglearn.graph import Graph
+from pglearn.graph.differences import Differences, blocks
+from pglearn.problem import Array
+from pglearn.threads import each
 
 
-def gradient(problem: Problem, graph: Graph, mu: float, adjoint: Array, F: Array) -> Array:
-    """∂g/∂a, from the adjoint and the solution of the propagation on `graph`."""
+def gradient(
+    differences: Differences, graph: Graph, mu: float, adjoint: Array, F: Array, is_symmetric: bool = False
+) -> Array:
+    """∂g/∂a, from the adjoint and the solution of the propagation on `graph`, and the differences over its edges.
+
+    Where ⟨Λ_i, F_j⟩ = ⟨Λ_j, F_i⟩, which `is_symmetric` tells, it is computed once.
+    """
     edges = graph.edges
-    S = mu * edge_products(graph, adjoint, F)
-    SP = S * graph.p
+    S = inner_products(adjoint, F, edges.i, edges.j)
+    if not is_symmetric:
+        S = (S + inner_products(adjoint, F, edges.j, edges.i)) / 2
+    SP = mu * S * graph.p
     q = edges.sums(SP, SP)
     B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)
-    return contracted(problem, graph, B)
-
-
-def edge_products(graph: Graph, adjoint: Array, F: Array) -> Array:
-    """(⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2 per edge."""
-    edges = graph.edges
-    if is_large(edges.n):
-        from pglearn.engine import compiled
-
-        totals = np.empty(len(edges))
-        given = graph.in_order[0], edges.indptr, edges.indices, edges.order, adjoint, F, totals
-        in_parts(lambda start, stop: compiled.edge_products(start, stop, *given), edges.n)
-        return totals
-    products = inner_products(adjoint, F, edges.i, edges.j) + inner_products(adjoint, F, edges.j, edges.i)
-    return np.asarray(products / 2)
+    return differences.contracted(B)
 
 
 def row_stochastic_pull(graph: Graph, R_ij: Array, R_ji: Array) -> Array:
@@ -68,30 +53,11 @@ def row_stochastic_pull(graph: Graph, R_ij: Array, R_ji: Array) -> Array:
 def inner_products(U: Array, V: Array, i: Array, j: Array) -> Array:
     """⟨U_i, V_j⟩ per pair (i, j)."""
     products = np.empty(len(i))
-    for part in blocks(len(i), U.shape[1]):
+    parts = blocks(len(i), U.shape[1])
+
+    def fill(block: int) -> None:
+        part = parts[block]
         products[part] = np.einsum("eq,eq->e", U[i[part]], V[j[part]])
+
+    each(fill, len(parts))
     return products
-
-
-def contracted(problem: Problem, graph: Graph, B: Array) -> Array:
-    """−Σ_ij B_ij (x_im − x_jm)² for every feature m."""
-    edges, X = graph.edges, problem.X
-    if sparse.is_sparse(X):
-        return sparse.contracted(X, edges.i, edges.j, B)
-    if is_large(edges.n):
-        from pglearn.engine import compiled
-
-        given = graph.in_order[0], edges.indptr, edges.indices, edges.order, X, B
-        return summed(lambda start, stop, sums: compiled.contracted(start, stop, *given, sums), edges.n, X.shape[1])
-    return _contracted_without_differences(X, problem.centre, edges, B)
-
-
-def _contracted_without_differences(X: Array, centre: Array, edges: Edges, B: Array) -> Array:
-    b = edges.sums(B, B)
-    matrix = edges.matrix(B)
-    dg_da = np.empty(X.shape[1])
-    for start in range(0, X.shape[1], COLUMNS):
-        m = slice(start, start + COLUMNS)
-        x = X[:, m] - centre[m]
-        dg_da[m] = -2 * (b @ (x * x) - np.einsum("im,im->m", x, matrix @ x))
-    return dg_da

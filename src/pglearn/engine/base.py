@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pglearn.graph import Graph
 from pglearn.loss import Loss
@@ -25,8 +25,6 @@ class Configuration:
     """The candidate it belongs to."""
     view: int = 0
     """Which of the problem's views its weights are for."""
-    anchor: Array | None = None
-    """The weights that near points were last searched for with (`pglearn.graph.approximate`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +36,6 @@ class Evaluation:
     dg_da: Array
     recall: float = 1.0
     """Share of the exact neighbours that the graph has."""
-    anchor: Array | None = None
-    """Of the next configuration, where neighbours are approximate."""
 
 
 class Engine(Protocol):
@@ -66,6 +62,11 @@ class Engine(Protocol):
         """F (n × c) on a graph with every label shown, and with `beliefs` (n × c) in place of the labels not given."""
         ...
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        """Validation loss, accuracy and ∂g/∂a of each configuration."""
+    def value_and_gradient(
+        self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
+    ) -> list[Evaluation]:
+        """Validation loss, accuracy and ∂g/∂a of each configuration.
+
+        In `carried` an engine may leave, by the owner of a configuration, what its next evaluation can begin from.
+        """
         ...

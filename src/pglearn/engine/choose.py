@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
-from pglearn.graph.approximate import EXACT_UP_TO
+from pglearn.graph.approximate import APPROXIMATE_FROM
 from pglearn.loss import Entropy, Loss
 from pglearn.parameters import choice
 from pglearn.problem import Problem
@@ -20,6 +20,7 @@ from pglearn.sparse import is_sparse
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0
 OPERATIONS_PER_SECOND = 2e10
+TORCH_TOLERANCE, TORCH_PRECISION = 1e-8, 1e-2  # of its solves, which are in float64
 
 
 def chosen_engine(
@@ -31,11 +32,12 @@ def chosen_engine(
     device_memory: float | None = None,
     dtype: str = "float32",
     neighbors: str = "exact",
+    search_every: int = 1,
 ) -> Engine:
     """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it.
 
     `dtype` is the precision of the torch engine; the CPU engine has that of the points. The torch engine finds
-    neighbours exactly; the CPU engine, with `neighbors="auto"`, up to 20,000 rows.
+    neighbours exactly; the CPU engine, with `neighbors="auto"`, of tables of fewer than 10,000 rows.
     """
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
     choice(neighbors, {"auto": None, "exact": None, "approximate": None}, "neighbors")
@@ -51,8 +53,11 @@ def chosen_engine(
         raise InputError(refused)
     pays = not refused and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS
     if name == "torch" or (name == "auto" and pays and sees_cuda()):
+        if propagation.tolerance > TORCH_TOLERANCE:  # that is for solves that begin from the last one
+            propagation = LGC(propagation.alpha, TORCH_TOLERANCE, TORCH_PRECISION)
         return _torch_engine(loss, propagation, device_memory, dtype)
-    return CPUEngine(loss, propagation, chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse))
+    found = chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse)
+    return CPUEngine(loss, propagation, found, search_every)
 
 
 def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
@@ -62,7 +67,7 @@ def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
             raise InputError("Neighbours of sparse rows are found exactly: use neighbors='exact', or 'auto'.")
         return "exact"
     if name == "auto":
-        return "exact" if rows <= EXACT_UP_TO else "approximate"
+        return "exact" if rows < APPROXIMATE_FROM else "approximate"
     return name
 
 
@@ -70,9 +75,9 @@ def announce_neighbours(asked: str, found: str, rows: int) -> None:
     """Say where "auto" has come to approximate neighbours, to the logger "pglearn": it is normal, so no warning."""
     if asked == "auto" and found == "approximate":
         logging.getLogger("pglearn").info(
-            "Neighbours of %d rows are found approximately, being more than %d: neighbors='exact' finds all of them.",
+            "Neighbours of %d rows are found approximately, being %d or more: neighbors='exact' finds all of them.",
             rows,
-            EXACT_UP_TO,
+            APPROXIMATE_FROM,
         )
 
 

@@ -1,30 +1,48 @@
-"""The engine for ordinary processors: configurations in turn, NumPy and SciPy."""
+"""The engine for ordinary processors: configurations in turn, NumPy, SciPy and faiss."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from pglearn.engine.adjoint import gradient
 from pglearn.engine.base import Configuration, Evaluation
 from pglearn.engine.scores import unlabelled_scores, validation_accuracy, validation_scores
-from pglearn.graph import Graph, weighted_graph
-from pglearn.graph.approximate import approximate_graph
+from pglearn.graph import Edges, Graph
+from pglearn.graph.approximate import k_near
+from pglearn.graph.differences import Differences, differences
+from pglearn.graph.neighbours import k_nearest, scaled_points
+from pglearn.graph.weights import graph_of_exponents
 from pglearn.loss import Entropy, Log, Loss, row_normalised
 from pglearn.problem import Array, Problem
 from pglearn.propagation import LGC, Solution, is_blurred
 
 
+@dataclass(eq=False)
+class Carried:
+    """What an evaluation leaves to the next one of the same candidate."""
+
+    edges: Edges
+    differences: Differences
+    recall: float
+    age: int = 0
+    """Evaluations since the edges were searched for."""
+    solutions: dict[str, Array] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class CPUEngine:
-    """One configuration after another. Neighbours are found in the precision of X, everything else is float64."""
+    """One configuration after another. Neighbours are found in the precision of X; solves are in that of LGC."""
 
     loss: Loss = field(default_factory=Log)
     propagation: LGC = field(default_factory=LGC)
     neighbours: str = "exact"
-    """"exact", or "approximate": ranked anew at every step among near points that are searched for now and then."""
+    """"exact" or "approximate"."""
+    search_every: int = 1
+    """Evaluations of a candidate for which its edges stay, while their weights follow."""
 
     @property
     def together(self) -> int | None:
@@ -35,16 +53,14 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        view, a, k = problem.views[configuration.view], configuration.a, configuration.k
-        if self.neighbours == "exact":
-            return weighted_graph(view.X, a, k, view.centre)
-        return approximate_graph(view, a, k, configuration.anchor)
+        found = self.searched(problem.views[configuration.view], configuration)
+        return graph_of_exponents(found.edges, found.differences.distances(configuration.a), found.recall)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         B = self.propagation.source * problem.sources(beliefs)
         system = self.propagation.system(graph)
         solution = system.solve(B)
-        if is_blurred(solution.F.sum(axis=1), problem.n_classes * solution.error / self.propagation.precision):
+        if is_blurred(solution.F.sum(axis=1), solution.doubt() / self.propagation.precision):
             finer = system.finer()
             if finer is not None:  # which is asked for all that rounding allows, and need not reach that
                 finest = finer.solve(B)
@@ -52,27 +68,52 @@ class CPUEngine:
                 return replace(finest, converged=reached)
         return solution
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        return [self._evaluated(problem, configuration) for configuration in configurations]
+    def value_and_gradient(
+        self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
+    ) -> list[Evaluation]:
+        return [self._evaluated(problem, configuration, carried) for configuration in configurations]
 
-    def _evaluated(self, problem: Problem, configuration: Configuration) -> Evaluation:
+    def _evaluated(
+        self, problem: Problem, configuration: Configuration, carried: dict[int | None, Any] | None
+    ) -> Evaluation:
         try:
             # What is not finite ends the candidate, which is told.
             with np.errstate(over="ignore", invalid="ignore"):
                 if np.isfinite(configuration.a).all():
-                    return self.on_graph(problem.views[configuration.view], self.graph(problem, configuration))
+                    view = problem.views[configuration.view]
+                    return self.on_edges(view, configuration, self._edges(view, configuration, carried))
         except (np.linalg.LinAlgError, OverflowError):  # for want of digits or of numbers: no candidate to go on with
             pass
         return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
 
-    def on_graph(self, problem: Problem, graph: Graph) -> Evaluation:
-        """Loss, accuracy and gradient with the graph given."""
-        system = self.propagation.system(graph)
-        scores = validation_scores(problem, system)
-        judged = unlabelled_scores(problem, system) if isinstance(self.loss, Entropy) else scores
-        S, _, pullback = row_normalised(judged.S, judged.least)
-        g, dg_dS = self.loss(S, problem.scored_codes)
+    def _edges(self, view: Problem, configuration: Configuration, carried: dict[int | None, Any] | None) -> Carried:
+        """Those of the candidate's last evaluation, or new ones; its solutions stay."""
+        last: Carried | None = None if carried is None else carried.get(configuration.owner)
+        if last is not None and last.age + 1 < self.search_every:
+            last.age += 1
+            return last
+        found = self.searched(view, configuration)
+        if carried is not None and self.search_every > 1:
+            found.solutions = {} if last is None else last.solutions
+            carried[configuration.owner] = found
+        return found
+
+    def searched(self, view: Problem, configuration: Configuration) -> Carried:
+        """New edges."""
+        Z, k = scaled_points(view.X, configuration.a, view.centre), configuration.k
+        neighbours, recall = (k_nearest(Z, k), 1.0) if self.neighbours == "exact" else k_near(Z, k)
+        edges = Edges.between_neighbours(neighbours)
+        return Carried(edges, differences(view.X, view.X, edges.i, edges.j), recall)
+
+    def on_edges(self, view: Problem, configuration: Configuration, carried: Carried) -> Evaluation:
+        """Loss, accuracy and gradient with the edges given."""
+        graph = graph_of_exponents(carried.edges, carried.differences.distances(configuration.a), carried.recall)
+        system = self.propagation.system(graph, carried.solutions)
+        scores = validation_scores(view, system)
+        judged = unlabelled_scores(view, system) if isinstance(self.loss, Entropy) else scores
+        S, _, pullback = row_normalised(judged.S, judged.least, self.propagation.dtype)
+        g, dg_dS = self.loss(S, view.scored_codes)
         pulled, lift = pullback(dg_dS)
         adjoint, F = judged.factors(pulled)
-        dg_da = lift * gradient(problem, graph, self.propagation.alpha, adjoint, F)
-        return Evaluation(g, validation_accuracy(problem, scores), dg_da, graph.recall, graph.anchor)
+        dg_da = lift * gradient(carried.differences, graph, self.propagation.alpha, adjoint, F, judged.is_symmetric)
+        return Evaluation(g, validation_accuracy(view, scores), dg_da, graph.recall)

@@ -21,7 +21,6 @@ The rows without a label have scores too, for a loss that asks for no true class
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ from scipy import sparse
 
 from pglearn.loss import row_normalised
 from pglearn.problem import Array, Problem
-from pglearn.propagation import Solution, System, is_blurred
+from pglearn.propagation import System, is_blurred
 
 BARELY = 2.0**-30  # a row of S with a smaller sum is lost among the digits of what the point itself spreads
 
@@ -40,9 +39,11 @@ class Scores:
     """S, and the map from ∂g/∂S to factors (Λ, F) with ∂g/∂P_ij = μ (⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2."""
 
     S: Array
-    least: float
+    least: Array | float
     """A row of S whose sum is not above this is lost in the error of the solve."""
     factors: Callable[[Array], tuple[Array, Array]]
+    is_symmetric: bool = False
+    """Whether ⟨Λ_i, F_j⟩ = ⟨Λ_j, F_i⟩."""
 
 
 def cheapest_form(problem: Problem) -> str:
@@ -76,10 +77,10 @@ def unlabelled_scores(problem: Problem, system: System) -> Scores:
 
 
 def _resolved(form: Callable[[Problem, System], Scores], problem: Problem, system: System) -> Scores:
-    """Scores on a finer system where the first cannot resolve a row."""
+    """Scores on a finer system where one cannot resolve a row."""
     scores = form(problem, system)
-    if is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
-        return form(problem, finer)
+    while is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
+        system, scores = finer, form(problem, finer)
     return scores
 
 
@@ -89,14 +90,14 @@ def _of_unlabelled(problem: Problem, system: System) -> Scores:
     rows = np.setdiff1d(np.arange(n), shown)
     B = np.zeros((n, c))
     B[shown, problem.codes[problem.shown]] = system.lgc.source
-    solution = system.solve(B)
+    solution = system.solve(B, "labels")
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
         G = np.zeros_like(B)
         G[rows] = dg_dS
-        return system.solve(G).F, solution.F
+        return system.solve(G, "adjoint").F, solution.F
 
-    return Scores(solution.F[rows], c * solution.error / system.lgc.precision, factors)
+    return Scores(solution.F[rows], solution.doubt(rows) / system.lgc.precision, factors)
 
 
 def _by_fold(problem: Problem, system: System) -> Scores:
@@ -104,7 +105,8 @@ def _by_fold(problem: Problem, system: System) -> Scores:
     folds = np.unique(problem.fold[problem.scored])
     f, label = (problem.fold != folds[:, None]).nonzero()  # a label enters where its own fold is not hidden
     shape, at = (n, len(folds) * c), (problem.labelled[label], f * c + problem.codes[label])
-    solution = system.solve(sparse.csc_matrix((np.full(len(label), system.lgc.source), at), shape=shape))
+    sources = sparse.csc_matrix((np.full(len(label), system.lgc.source), at), shape=shape)
+    solution = system.solve(sources, "labels")
     F = solution.F
     rows = problem.labelled[problem.scored, None]
     columns = c * np.searchsorted(folds, problem.fold[problem.scored])[:, None] + np.arange(c)
@@ -112,14 +114,14 @@ def _by_fold(problem: Problem, system: System) -> Scores:
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
         entries = dg_dS.ravel(), (np.repeat(rows, c), columns.ravel())
-        return system.solve(sparse.csc_matrix(entries, shape=shape)).F, F
+        return system.solve(sparse.csc_matrix(entries, shape=shape), "adjoint").F, F
 
-    return Scores(S, c * solution.error / system.lgc.precision, factors)
+    return Scores(S, solution.doubt(rows, columns) / system.lgc.precision, factors)
 
 
 def _by_label(problem: Problem, system: System) -> Scores:
     labels = len(problem.labelled)
-    solution = system.solve(_ones_at(problem.labelled, problem.n))
+    solution = system.solve(_ones_at(problem.labelled, problem.n), "labels")
     Z = solution.F
     weight = _weight_of_labels(problem, system)
     Y = problem.Y
@@ -131,12 +133,13 @@ def _by_label(problem: Problem, system: System) -> Scores:
         # Symmetric, because H is: then ⟨Λ_i, Z_j⟩ is symmetric as well.
         return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
 
-    return Scores(S, _doubt_of_sums(problem, system, solution), factors)
+    doubt = solution.doubt(problem.labelled[problem.scored])
+    return Scores(S, system.lgc.source * doubt / system.lgc.precision, factors, is_symmetric=True)
 
 
 def _by_row(problem: Problem, system: System) -> Scores:
     n = problem.n
-    solution = system.solve(_ones_at(problem.labelled[problem.scored], n))
+    solution = system.solve(_ones_at(problem.labelled[problem.scored], n), "scored")
     Z = solution.F
     weight = _weight_of_labels(problem, system)
     Y = problem.Y
@@ -144,19 +147,20 @@ def _by_row(problem: Problem, system: System) -> Scores:
 
     def factors_of_points_alone(dg_dS: Array) -> tuple[Array, Array]:
         sources = np.full(len(problem.labelled), system.lgc.source), (problem.labelled, problem.codes)
-        F = system.solve(sparse.csc_matrix(sources, shape=(n, problem.n_classes))).F
+        F = system.solve(sparse.csc_matrix(sources, shape=(n, problem.n_classes)), "labels").F
         own = system.lgc.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
         return F @ dg_dS.T.astype(F.dtype, copy=False) - Z * own.astype(Z.dtype, copy=False), Z
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
         columns = (weight * (dg_dS @ Y.T)).T
         at = np.repeat(problem.labelled, columns.shape[1]), np.tile(np.arange(columns.shape[1]), len(columns))
-        return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape)).F, Z
+        return system.solve(sparse.csc_matrix((columns.ravel(), at), shape=Z.shape), "adjoint").F, Z
 
     sums = S.sum(axis=1)
     told_apart = not ((sums > 0) & (sums < BARELY)).any()
     chosen = factors_of_points_alone if are_left_out_alone(problem) and told_apart else factors
-    return Scores(S, _doubt_of_sums(problem, system, solution), chosen)
+    doubt = solution.transposed().doubt(slice(None), problem.labelled)
+    return Scores(S, system.lgc.source * doubt / system.lgc.precision, chosen)
 
 
 def are_left_out_alone(problem: Problem) -> bool:
@@ -172,11 +176,6 @@ def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
 def _weight_of_labels(problem: Problem, system: System) -> Array:
     """What a label (column) counts for a scored point (row): nothing in its own fold."""
     return np.asarray(system.lgc.source * (problem.fold[problem.scored, None] != problem.fold))
-
-
-def _doubt_of_sums(problem: Problem, system: System, solution: Solution) -> float:
-    # The errors of the terms are of either sign: their sum grows like the root of their number.
-    return system.lgc.source * math.sqrt(len(problem.labelled)) * solution.error / system.lgc.precision
 
 
 FORMS = {"by label": _by_label, "by row": _by_row, "by fold": _by_fold}

@@ -49,7 +49,7 @@ class BaselineClassifier(TableClassifier):
     validation: str = "loo"
     scale: str | bool = False
     random_state: Any = None
-    verbose: int = 0
+    verbose: int | None = None
     max_time: float | None = None
 
     def fit(self, X: Any, y: Any, *, listeners: tuple[Listener, ...] = ()) -> Self:
@@ -68,7 +68,11 @@ class BaselineClassifier(TableClassifier):
         X = scaling.transform(X)
         problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         method = self._method(problem, seed)
-        with first_interrupt() as interrupt, one_thread(), progress_bar(bool(self.verbose)) as shown:
+        with (
+            first_interrupt() as interrupt,
+            one_thread(),
+            progress_bar(None if self.verbose is None else bool(self.verbose)) as shown,
+        ):
             clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
             interrupt.then = clock.stop
             found = search(method, problem, clock, (*shown, *listeners), **about(X, problem))

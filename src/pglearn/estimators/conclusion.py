@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scipy import sparse
@@ -13,10 +14,11 @@ from pglearn.estimators.ensemble import GraphEnsemble, Member, mean_graph
 from pglearn.estimators.scaling import Scaling
 from pglearn.graph import Graph
 from pglearn.problem import Array, Points, Problem
-from pglearn.propagation import LGC
+from pglearn.propagation import LGC, Solution
 from pglearn.search.candidate import Candidate
 from pglearn.search.events import Stream
 from pglearn.sparse import is_sparse
+from pglearn.threads import each
 from pglearn.views import View
 
 # Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
@@ -43,10 +45,8 @@ class Table:
         return self.rows is not None
 
     def in_view(self, view: int) -> Problem:
-        """All rows in a view."""
-        if self.is_sampled:
-            return replace(self.problem, X=self.views[view].transform_table(self.X))
-        return self.searched.views[view]
+        """All rows in a view, in the precision of X."""
+        return replace(self.problem, X=self.views[view].transform_table(self.X))
 
     def neighbours(self, asked: str) -> str:
         """How those of all rows are found where `asked` was asked for."""
@@ -57,27 +57,41 @@ def engine_of_the_answer(table: Table, searched: Engine, alpha: float, asked: st
     """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
     propagation = LGC(alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(alpha)
     if isinstance(searched, CPUEngine):
-        return replace(searched, propagation=propagation, neighbours=table.neighbours(asked))
+        return replace(searched, propagation=propagation, neighbours=table.neighbours(asked), search_every=1)
     if table.is_sampled:
         return CPUEngine(searched.loss, propagation, table.neighbours(asked))
     return chosen_engine("torch", searched.loss, propagation, table.searched, 0, memory)
 
 
 def concluded(
-    table: Table, engine: Engine, chosen: list[Candidate], class_prior: Array | str | None, emit: Stream
+    table: Table,
+    engine: Engine,
+    chosen: list[Candidate],
+    class_prior: Array | str | None,
+    emit: Stream,
+    is_ended: Callable[[], bool] = lambda: False,
 ) -> tuple[GraphEnsemble, sparse.csr_matrix]:
-    """The ensemble of the chosen candidates, and the mean of their graphs; of a large table, the graph of the best."""
+    """The ensemble of the chosen candidates, and the mean of their graphs; of a large table, the graph of the best.
+
+    Of a large table the answer has fewer members if it is to end before: one at least.
+    """
     emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=2 * len(chosen))
-    graphs: list[sparse.csr_matrix] = []
-    solutions = []
-    for candidate in chosen:
-        graph = _graph_of_member(table, engine, candidate, emit)
-        solutions.append(engine.propagate(table.problem, graph))
+
+    def solved(number: int) -> tuple[Solution, sparse.csr_matrix | None]:
+        graph = _graph_of_member(table, engine, chosen[number], emit)
+        solution = engine.propagate(table.problem, graph)
         emit("member_solved")
-        if not (table.is_sampled and graphs):
-            graphs.append(graph.W)
+        return solution, None if table.is_sampled and number else graph.W
+
+    if table.is_sampled:  # all threads for each member, and memory for one
+        found = [solved(0)]
+        while len(found) < len(chosen) and not is_ended():
+            found.append(solved(len(found)))
+    else:
+        found = each(solved, len(chosen))
+    solutions, graphs = [solution for solution, _ in found], [W for _, W in found if W is not None]
     warn_if_unsolved(solutions)
-    members = [Member.from_solution(*pair) for pair in zip(chosen, solutions, strict=True)]
+    members = [Member.from_solution(*pair) for pair in zip(chosen, solutions, strict=False)]
     ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
     emit("answer_ended")
     return ensemble, mean_graph(graphs)

@@ -37,7 +37,7 @@ class Member:
     def from_solution(cls, candidate: Candidate, solution: Solution) -> Member:
         F = np.maximum(solution.F, 0)
         sums = F.sum(axis=1, keepdims=True)
-        reached = sums > F.shape[1] * solution.error
+        reached = sums > solution.doubt()[:, None]
         probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
         return cls(candidate.view, candidate.k, candidate.answer.a, probabilities)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,25 +31,29 @@ from pglearn.estimators.shares import checked_prior
 from pglearn.estimators.suggestions import suggested
 from pglearn.files import plain
 from pglearn.graph import Edges, k_nearest, mean_distance
-from pglearn.graph.approximate import k_near, sampled_recall, warn_of_recall
+from pglearn.graph.approximate import k_near, warn_of_recall
 from pglearn.graph.neighbours import scaled_points
 from pglearn.graph.weights import graph_on_edges
 from pglearn.loss import LOSSES, Yardstick
 from pglearn.parameters import choice
-from pglearn.problem import Array, Problem, column_medians
+from pglearn.problem import Array, Points, Problem, column_medians
 from pglearn.propagation import LGC
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space, standing
 from pglearn.search.checkpoint import Checkpoint, identity_of, opened
 from pglearn.search.events import Stream
 from pglearn.search.interrupts import first_interrupt
-from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import Here, Workers, workers_for
-from pglearn.sparse import parts_of
-from pglearn.views import check_views, views_for
+from pglearn.search.pool import LARGE, Pool, Task
+from pglearn.search.workers import Here, Threads, Workers, workers_for
+from pglearn.sparse import is_sparse, parts_of
+from pglearn.threads import at_most
+from pglearn.views import View, check_views, views_for
 
-# A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance.
-SEARCH_TOLERANCE, SEARCH_PRECISION = 1e-8, 1e-2
+# A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
+# tolerance and precision of LGC, and evaluations for which a candidate keeps its edges.
+SEARCH = {"float32": (3e-2, 1.0, 2), "float64": (1e-8, 1e-2, 1)}
+EVALUATIONS_OF_A_MEMBER = 2  # a graph of all rows and its labels take about as long as so many, row by row
+MAX_POWER = 30  # of two, up to which coordinates are searched in float32 as they are
 
 # What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on, but
 # for last bits that the torch engine rounds otherwise with another device_memory.
@@ -76,7 +81,7 @@ class PGLearnClassifier(TableClassifier):
         Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
     unit_seconds : float, optional
         Measure units in seconds instead, as the paper does. Results then depend on the machine.
-    n_candidates : int, default=16
+    n_candidates : int, default=12
         T, candidates alive at a time. With fewer than there are views, only the first views are searched.
     downsampling_rate : int, default=2
         r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
@@ -121,22 +126,28 @@ class PGLearnClassifier(TableClassifier):
         warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these, the labels that
         are scored and 5,000 of the others, and then labelled as a whole, by all labels (`n_searched_`;
         docs/scaling.md). Either is logged (logger "pglearn", INFO).
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of the search. In float32 a solve begins from that of the step before and ends with two digits, and
+        neighbours are searched for at every second step; in float64, the paper's setting, every step is by itself. The
+        labels are solved for in float64 in either case.
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional
-        Worker processes of the CPU engine, -1 for one per core. None is 1, as everywhere in scikit-learn.
+        Worker processes of the CPU engine, -1 for one per core, 1 for this process and one thread. By default threads
+        of this process use its cores (as many as OMP_NUM_THREADS says, if it is set). The answer is the same.
     executor : concurrent.futures.Executor, Dask client, Spark session or str, optional
-        Where candidates run. By default loky's processes if `n_jobs` is not 1. "loky", "threads", "dask" and
-        "spark" are `n_jobs` workers on this machine, "serial" is this process, whatever `n_jobs` says, and "ray" the
-        cluster that this process is connected to by `ray.init()`. An address like
-        "dask://host:8786", "ray://host:10001" or "spark://host:7077" is a cluster with workers of its own
-        (docs/clusters.md).
+        Where candidates run. By default threads, or loky's processes if `n_jobs` is more than 1. "loky", "threads",
+        "dask" and "spark" are `n_jobs` workers on this machine, "serial" is this process, whatever `n_jobs` says, and
+        "ray" the cluster that this process is connected to by `ray.init()`. An address like "dask://host:8786",
+        "ray://host:10001" or "spark://host:7077" is a cluster with workers of its own (docs/clusters.md).
     random_state : int, RandomState or None
         Seed of the draws and splits.
-    verbose : int, default=0
-        1 shows a progress bar.
+    verbose : int, optional
+        1 shows a progress bar, 0 none. By default there is one in a terminal or notebook if the fit takes longer than a
+        few seconds.
     max_time : float, optional
-        Seconds after which the search ends with the best found so far, those before it was resumed included.
+        Seconds after which a fit ends with the best found so far, those before it was resumed included: the search
+        ends, and of a table that was searched on a part of its rows the answer is that of the members there are.
     checkpoint : str or path, optional
         A folder in which the search leaves its state as it goes. A fit of the same X, y and parameters goes on from
         there, and with `unit_steps` gives the same answer, bit for bit, as if it had never stopped. Anything else that
@@ -206,7 +217,7 @@ class PGLearnClassifier(TableClassifier):
     budget: int = 8
     unit_steps: int = 2
     unit_seconds: float | None = None
-    n_candidates: int = 16
+    n_candidates: int = 12
     downsampling_rate: int = 2
     k_range: tuple[int, int] = (5, 20)
     bandwidth_range: tuple[float, float] = (0.1, 10.0)
@@ -219,11 +230,12 @@ class PGLearnClassifier(TableClassifier):
     class_prior: Any = "auto"
     engine: str = "auto"
     neighbors: str = "auto"
+    dtype: str = "float32"
     device_memory: float | None = None
     n_jobs: int | None = None
     executor: Any = None
     random_state: Any = None
-    verbose: int = 0
+    verbose: int | None = None
     max_time: float | None = None
     checkpoint: str | PathLike[str] | None = None
     _takes_sparse: ClassVar[bool] = True
@@ -241,6 +253,7 @@ class PGLearnClassifier(TableClassifier):
             "views": ["given"],
             "scale": False,
             "class_prior": None,
+            "dtype": "float64",
         }
         return cls(**{**setting, **changes})
 
@@ -264,27 +277,37 @@ class PGLearnClassifier(TableClassifier):
         """
         from pglearn.progress import progress_bar
 
+        begun = time.time()
         table, search, task, workers = self._prepared(X, y)
         self._announce(table, task.engine)
         with (
+            at_most(1) if self.n_jobs == 1 or self.executor == "serial" else nullcontext(),
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
-            progress_bar(bool(self.verbose)) as shown,
+            progress_bar(None if self.verbose is None else bool(self.verbose)) as shown,
         ):
             with Pool(table.searched, task, workers) as pool:
                 interrupt.then = pool.stop
+                evaluations = search.schedule.survivors * EVALUATIONS_OF_A_MEMBER * table.problem.n / table.searched.n
                 told = about(table.X, table.problem) | {"searched": table.searched.n}
+                in_units = 0.0 if self.unit_seconds is not None else evaluations / self.unit_steps
                 names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
-                result = search.run(pool, (*shown, *listeners), checkpoint, **names, **told)
+                result = search.run(pool, (*shown, *listeners), checkpoint, begun, answer=in_units, **names, **told)
             chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
             emit = Stream((*shown, *listeners), result.events)
-            self.stop_reason_ = result.reason
-            self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream())
+
+            def is_ended() -> bool:
+                return interrupt.happened or (result.deadline is not None and time.time() >= result.deadline)
+
+            answered = self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream(), is_ended)
+        self.stop_reason_ = result.reason
+        if interrupt.happened or answered < len(chosen):  # in the answer, too
+            self.stop_reason_ = "interrupted" if interrupt.happened else "out of time"
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
         warn_of_failures(result.candidates, chosen)
         warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
-        if result.reason == "interrupted":
+        if self.stop_reason_ == "interrupted":
             warnings.warn(
                 "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
                 stacklevel=2,
@@ -303,10 +326,10 @@ class PGLearnClassifier(TableClassifier):
         exact = neighbours_among(ensemble.X, ensemble.views, self.neighbors) == "exact"
         view = ensemble.in_view(best.view)
         Z = scaled_points(view, best.a, column_medians(view))
-        neighbours = k_nearest(Z, best.k) if exact else k_near(Z, best.k)
-        warn_of_recall(1.0 if exact else sampled_recall(Z, neighbours))
-        graph = graph_on_edges(Z, Edges.between_neighbours(neighbours))
-        system = LGC(self.alpha, tolerance=SEARCH_TOLERANCE).system(graph)
+        neighbours, recall = (k_nearest(Z, best.k), 1.0) if exact else k_near(Z, best.k)
+        warn_of_recall(recall)
+        graph = graph_on_edges(view, best.a, Edges.between_neighbours(neighbours))
+        system = LGC(self.alpha, tolerance=1e-8).system(graph)
         return suggested(system, self.label_distributions_, ensemble.labelled, n)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -331,12 +354,13 @@ class PGLearnClassifier(TableClassifier):
         parameters.check_whole("unit_steps", self.unit_steps, least=1)
         parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
         parameters.check_positive_or_none("max_time", self.max_time)
-        propagation = LGC(self.alpha, tolerance=SEARCH_TOLERANCE, precision=SEARCH_PRECISION)
+        tolerance, precision, search_every = choice(self.dtype, SEARCH, "dtype")
+        propagation = LGC(self.alpha, tolerance, precision)
         parameters.check_positive_or_none("device_memory", self.device_memory)
         if self.engine == "cpu" and self.device_memory is not None:
             raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
-        workers = workers_for(self.executor, parameters.processes(self.n_jobs))
-        if self.engine == "torch" and not isinstance(workers, Here):
+        workers = workers_for(self.executor, self.n_jobs)
+        if self.engine == "torch" and (self.executor is not None or not isinstance(workers, (Here, Threads))):
             raise InputError(
                 "engine='torch' runs all candidates at once in this process: leave out n_jobs and executor, "
                 "or use engine='cpu'."
@@ -354,7 +378,7 @@ class PGLearnClassifier(TableClassifier):
         views = views_for(X, names, seed, labels)[: self.n_candidates]
         rows = searched_rows(problem, seed)
         searched = problem if rows is None else problem.among(rows)
-        first, *others = (view.transform_table(X, rows) for view in views)
+        views, (first, *others) = _in_precision(views, X, rows, self.dtype)
         searched = replace(searched, X=first, others=tuple(others))
         spaces = tuple(Space(view.X.shape[1], mean_distance(view.X, seed)) for view in searched.views)
         draws = Draws(spaces, k_range, bandwidth_range, seed)
@@ -362,10 +386,18 @@ class PGLearnClassifier(TableClassifier):
         yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
         name = "cpu" if self.engine == "auto" and self.executor is not None else self.engine
         engine = chosen_engine(
-            name, loss, propagation, searched, search.evaluations, self.device_memory, neighbors=self.neighbors
+            name,
+            loss,
+            propagation,
+            searched,
+            search.evaluations,
+            self.device_memory,
+            self.dtype,
+            self.neighbors,
+            search_every,
         )
-        if engine.together is None:
-            workers = Here()
+        if engine.together is None or (self.executor is None and self.n_jobs is None and searched.n > LARGE):
+            workers = Here()  # by itself, with all cores
         return Table(X, scaling, views, problem, searched, rows), search, Task(engine, Descent(yardstick)), workers
 
     def _announce(self, table: Table, searched: Engine) -> None:
@@ -398,14 +430,25 @@ class PGLearnClassifier(TableClassifier):
         X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
         return opened(Path(self.checkpoint), identity_of({"X": X, "y": y}, chosen))
 
-    def _conclude(self, table: Table, task: Task, result: SearchResult, chosen: list[Candidate], emit: Stream) -> None:
+    def _conclude(
+        self,
+        table: Table,
+        task: Task,
+        result: SearchResult,
+        chosen: list[Candidate],
+        emit: Stream,
+        is_ended: Callable[[], bool],
+    ) -> int:
+        """The answer, and by how many of the chosen."""
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
-        ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit)
+        ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit, is_ended)
+        chosen = chosen[: len(ensemble.members)]
         self._publish(ensemble)
         self.neighbors_ = neighbours_of(engine)
         self.search_results_ = search_results(result.candidates, chosen, self.views_, float(self.budget))
         self.history_ = history(result.candidates)
+        return len(chosen)
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         super()._publish(ensemble)
@@ -444,6 +487,23 @@ class PGLearnClassifier(TableClassifier):
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
+
+
+def _in_precision(views: list[View], X: Points, rows: Array | None, dtype: str) -> tuple[list[View], list[Points]]:
+    """The rows that are searched in each view; in float32 around their middle, and in other units if it has no numbers
+    for their squares. Sparse ones stay as they are."""
+    points: list[Points] = []
+    for number, view in enumerate(views):
+        Z = view.transform_table(X, rows)
+        if dtype == "float32" and not is_sparse(Z):
+            Z = Z - column_medians(Z)
+            power = int(np.frexp(np.abs(Z).max(initial=0))[1])
+            if abs(power) > MAX_POWER:
+                views = [*views[:number], view.in_units_of(power), *views[number + 1 :]]
+                Z = np.ldexp(Z, -power)
+            Z = Z.astype(dtype, copy=False)
+        points.append(Z)
+    return views, points
 
 
 def _is_plain(value: Any) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pglearn.errors import InputError
-from pglearn.graph.weights import blocks
+from pglearn.graph.differences import blocks
 from pglearn.problem import Array, Points
 from pglearn.sparse import is_sparse, ranges, times_columns
 from pglearn.sparse.text import commonness, holds_counts, tf_idf

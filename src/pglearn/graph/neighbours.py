@@ -1,22 +1,38 @@
 """Exact nearest neighbours under the metric diag(a): plain Euclidean neighbours of X·√a.
 
-scikit-learn's brute-force search works in small blocks of rows and keeps a heap per row, so no n × n array is made. Of
-points that are equally far it takes some; here the first are taken, as by every engine.
+faiss finds them from products in float32, and some more than are asked for. Where the k-th and the next are too close
+for float32 to tell them apart, those found are ranked again in float64, or the whole row is if they may not be enough.
+Of points that are equally far the first are taken, as by every engine.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
 
 from pglearn import sparse
 from pglearn.problem import Array, Points, column_medians
-from pglearn.threads import in_parts
+from pglearn.threads import each
 from pglearn.ties import EXACT, LAST_BITS, first_nearest
 
 SAMPLE_FOR_MEAN_DISTANCE = 2000
-NUMBERS_AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 12  # where there are ties
+SPARE = 3  # more than asked for, to be ranked again
+ROWS = 1024  # that are searched for at once
+NUMBERS_AT_ONCE = 1 << 20  # where whole rows are ranked again
+SINGLE, LEAST = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
+
+
+@cache
+def faiss() -> Any:
+    """The library, which is imported when the first neighbours are searched for."""
+    import faiss
+
+    # Products by BLAS for small tables, too, as in its earlier versions: twice as fast there.
+    faiss.cvar.distance_compute_blas_threshold = 20
+    return faiss
 
 
 def scaled_points(X: Points, a: Array, centre: Array) -> Points:
@@ -37,61 +53,110 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
     A point is not its own neighbour, even among duplicates, and duplicates are neighbours like any others. Where there
     are fewer than k points to choose from, all of them are neighbours; where some are equally far, the first of them.
     """
-    others = Z.shape[0] - (queries is None)
-    k = min(k, others)
+    n, exclude_own = Z.shape[0], queries is None
+    k = int(min(k, n - exclude_own))
     if sparse.is_sparse(Z):
         return sparse.k_nearest(Z, k, queries)
-    if not np.isfinite(np.einsum("ij,ij->i", Z, Z, dtype=np.float64)).all():
-        raise OverflowError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
-    search = NearestNeighbors(n_neighbors=min(k + 1, others), algorithm="brute").fit(Z)
-    distances, nearest = search.kneighbors(queries)
-    if k == others:
-        return np.asarray(nearest)
-    return _with_first_of_equals(nearest, np.square(distances[:, -2:]), Z, queries)
-
-
-def _with_first_of_equals(nearest: Array, last_two: Array, Z: Array, queries: Array | None) -> Array:
-    """The k nearest of k + 1; where the last two are equally far, the first of all that are as far as the k-th."""
-    k = nearest.shape[1] - 1
     asking = Z if queries is None else queries
+    if not asking.size:  # no columns, in which all are as far, or nobody asks
+        Z, asking = np.zeros((n, 1)), np.zeros((len(asking), 1))
     squares, squares_asking = (np.einsum("ij,ij->i", points, points, dtype=np.float64) for points in (Z, asking))
-    # Products are in float64, but points of float32 were rounded before.
-    of_points = float(np.finfo(np.float32).eps) * LAST_BITS["float32"] if Z.dtype == np.float32 else 0.0
-    norms = squares_asking + squares[nearest[:, -2:]].max(axis=1)
-    alike = 2 * (EXACT * norms + of_points * np.sqrt(last_two[:, 0] * norms))
-    tied = np.flatnonzero(last_two[:, 1] <= last_two[:, 0] + alike)
-    nearest = np.ascontiguousarray(nearest[:, :k])
+    if not (np.isfinite(squares).all() and np.isfinite(squares_asking).all()):
+        raise OverflowError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
+    if k == n - exclude_own:
+        others = np.tile(np.arange(n), (len(asking), 1))
+        return others[~np.eye(n, dtype=bool)].reshape(n, n - 1) if exclude_own else others
+    power = -length_power(max(squares.max(), squares_asking.max(initial=0)))
+    single = single_precision(Z, power)
+    single_asking = single if queries is None else single_precision(asking, power)
+    nearest = np.empty((len(asking), k), dtype=np.int64)
 
-    def take(start: int, stop: int) -> None:
-        for rows in np.split(tied[start:stop], range(at_once, stop - start, at_once)):
-            D2 = _products(asking[rows], Z)
-            D2 *= -2
-            norms = squares_asking[rows, None] + squares
-            D2 += norms
-            if queries is None:
-                D2[np.arange(len(rows)), rows] = np.nan
-            tau = np.take_along_axis(D2, nearest[rows], 1).max(axis=1, keepdims=True)
-            alike = EXACT * norms
-            if of_points:
-                alike += of_points * np.sqrt(np.maximum(tau, 0) * norms)
-            found = first_nearest(D2, k, tau, alike)
-            nearest[rows] = np.where(found < 0, nearest[rows], found)
+    def search(block: int) -> None:
+        rows = np.arange(block * ROWS, min((block + 1) * ROWS, len(asking)))
+        found, D2 = searched(single, k + SPARE, single_asking[rows], rows if exclude_own else None)
+        nearest[rows] = found[:, :k]
+        D2 = np.ldexp(D2.astype(np.float64), -2 * power)
+        farthest = np.maximum(D2[:, k - 1], 0)
+        norms = squares_asking[rows] + np.square(np.sqrt(squares_asking[rows]) + np.sqrt(farthest))
+        rounding = SINGLE * (4 + 2 * np.sqrt(Z.shape[1])) * norms + np.ldexp(Z.shape[1] * LEAST, -2 * power)
+        limit = farthest + 2 * rounding
+        doubtful = D2[:, k] <= limit
+        enough = (D2[:, -1] > limit) | (found.shape[1] == n - exclude_own)
+        for known in (True, False):
+            some = np.flatnonzero(doubtful & (enough == known))
+            at_once = len(some) if known else max(1, NUMBERS_AT_ONCE // n)
+            for start in range(0, len(some), max(1, at_once)):
+                part = some[start : start + at_once]
+                others = np.sort(found[part], axis=1) if known else None
+                ranked = _ranked(Z, asking, rows[part], others, k, exclude_own, squares, squares_asking)
+                nearest[rows[part]] = np.where(ranked < 0, nearest[rows[part]], ranked)
 
-    at_once = max(1, NUMBERS_AT_ONCE // len(Z))
-    in_parts(take, len(tied))
+    each(search, -(-len(asking) // ROWS))
     return nearest
+
+
+def searched(Z: Array, k: int, queries: Array, own: Array | None = None) -> tuple[Array, Array]:
+    """The k nearest rows of Z or all there are, nearest first, and their distances², from products in float32.
+
+    `own` are the rows that the queries are, which are left out.
+    """
+    faiss().omp_set_num_threads(1)  # rows are shared among threads by those who call
+    D2, found = faiss().knn(queries, Z, min(k + (own is not None), len(Z)))
+    return without_own(found, D2, own) if own is not None else (found, D2)
+
+
+def without_own(found: Array, D2: Array, own: Array) -> tuple[Array, Array]:
+    """Rows less the query itself; among many duplicates of it, where it was not found, less the last."""
+    kept = found != own[:, None]
+    kept[kept.all(axis=1), -1] = False
+    return found[kept].reshape(len(own), -1), D2[kept].reshape(len(own), -1)
+
+
+def length_power(square: float) -> int:
+    """Of two, the length of a vector whose square that is."""
+    return int(np.frexp(np.sqrt(square))[1])
+
+
+def single_precision(Z: Array, power: int = 0) -> Array:
+    """Z in float32, times a power of two: it rounds nothing, and makes room where the numbers are large or small."""
+    return np.ascontiguousarray(Z if power == 0 else np.ldexp(Z, power), dtype=np.float32)
+
+
+def _ranked(
+    Z: Array,
+    asking: Array,
+    rows: Array,
+    others: Array | None,
+    k: int,
+    exclude_own: bool,
+    squares: Array,
+    squares_asking: Array,
+) -> Array:
+    """The k nearest of the `others` to some of the queries, or of all points, by distances² in float64; of equally far
+    ones the first. −1 where rounding leaves more or fewer than k."""
+    queries = asking[rows].astype(np.float64, copy=False)
+    norms = squares_asking[rows, None] + (squares if others is None else squares[others])
+    if others is None:
+        D2 = norms - 2 * _products(queries, Z)
+        if exclude_own:
+            D2[np.arange(len(rows)), rows] = np.nan
+    else:
+        D2 = norms - 2 * np.einsum("qm,qom->qo", queries, Z[others].astype(np.float64, copy=False))
+    farthest = np.partition(D2, k - 1, axis=1)[:, k - 1 : k]
+    alike = EXACT * norms
+    if Z.dtype == np.float32:  # the points were rounded before
+        alike = alike + SINGLE * LAST_BITS["float32"] * np.sqrt(np.maximum(farthest, 0) * norms)
+    found = first_nearest(D2, k, farthest, alike)
+    if others is None:
+        return found
+    return np.where(found < 0, -1, np.take_along_axis(others, np.maximum(found, 0), axis=1))
 
 
 def _products(few: Array, Z: Array) -> Array:
     """In float64 whatever the points have, of which no whole copy is made."""
-    few = few.astype(np.float64, copy=False)
     if Z.dtype == np.float64:
         return np.asarray(few @ Z.T)
-    products = np.empty((len(few), len(Z)))
-    for start in range(0, len(Z), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
-        products[:, part] = few @ Z[part].astype(np.float64).T
-    return products
+    return np.hstack([few @ Z[start : start + 4096].astype(np.float64).T for start in range(0, len(Z), 4096)])
 
 
 def mean_distance(X: Points, seed: int = 0) -> float:

@@ -30,18 +30,21 @@ LIFT = {"float32": 2.0**75, "float64": 2.0**104}
 """What ∂g/∂S is divided by where it is larger: then it is small enough, however small the sum of a row."""
 
 
-def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable[[Array], tuple[Array, float]]]:
+def row_normalised(
+    S: Array, least: Array | float = 0.0, precision: str = "float64"
+) -> tuple[Array, Array, Callable[[Array], tuple[Array, float]]]:
     """S with rows that sum to one, which rows are reached, and the map from ∂g/∂(normalised S) back to ∂g/∂S.
 
     A row whose sum is not above `least` says nothing: no label reaches it, or so little that the solve cannot tell.
     It becomes uniform and moves with nothing.
 
     The map divides by sums, which may be so small that ∂g/∂S is beyond all numbers. What ∂g/∂a is in the end is not,
-    so ∂g/∂S is given divided by a power of two, which rounds nothing, together with that power: 1 almost always.
+    so ∂g/∂S is given divided by a power of two, which rounds nothing, together with that power: 1 almost always. The
+    `precision` is that of the products that it enters.
     """
     S = np.maximum(S, 0)  # scores are sums of positive terms; an iterative solve may leave −1e-17
     sums = S.sum(axis=1, keepdims=True)
-    reached = sums > least
+    reached = sums > np.reshape(least, (-1, 1))
     safe = np.where(reached, sums, 1)
     N = np.where(reached, S / safe, 1 / S.shape[1])
 
@@ -49,9 +52,9 @@ def row_normalised(S: Array, least: float = 0.0) -> tuple[Array, Array, Callable
         pull = dg_dN - np.einsum("vc,vc->v", dg_dN, N)[:, None]
         with np.errstate(over="ignore"):
             dg_dS = np.where(reached, pull / safe, 0)
-        if np.abs(dg_dS).max(initial=0) <= LARGEST["float64"]:
+        if np.abs(dg_dS).max(initial=0) <= LARGEST[precision]:
             return dg_dS, 1.0
-        return np.where(reached, pull / (safe * LIFT["float64"]), 0), LIFT["float64"]
+        return np.where(reached, pull / (safe * LIFT[precision]), 0), LIFT[precision]
 
     return N, reached[:, 0], pullback
 

@@ -3,115 +3,120 @@
 | symbol | meaning                                   | shape |
 |--------|-------------------------------------------|-------|
 | B, F   | right-hand sides and solutions            | n × q |
-| R      | what is left of B                         | n × q |
+| R      | what is left: B − M F                     | n × q |
 | ρ      | ‖R‖² per column                           | q     |
 
-Every column takes steps of its own; a product with P serves the whole batch. Wide batches pay: an edge fetches one
-stretch of memory for all of them, and what is fetched from far away is then used in full (docs/scaling.md).
+Every column takes steps of its own; a product with P serves the whole batch. Threads share the batches, which depend on
+n alone, so that a solution has the same bits on any number of them. R drifts from what is left of B by rounding, so of
+close solutions it is computed anew, and if it is not small enough the iterations begin again from there.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from pglearn.problem import Array
-from pglearn.threads import each, in_parts, summed, threads
+from pglearn.threads import each
+
+Product: TypeAlias = Callable[[Array], Array]
+RightSides: TypeAlias = Any  # an array, or a sparse one
 
 BATCH = 64  # right-hand sides that move together
-MOST_NUMBERS = 1 << 25  # in a batch: beyond 500,000 points batches are narrower, for memory
-PER_LINE = 16  # numbers in float32 that memory is fetched by at once
-SHARED_FROM = 20_000  # points from which threads share the rows of a batch, instead of taking a batch each
-COARSE = 1e-9  # tolerance from which on solutions for many points are kept in float32, and solved for in it
-BEYOND_FLOAT32 = 1e25  # right-hand sides whose solutions may be
-FLOAT32_GOAL = 3e-5  # residual that float32 surely reaches, as a share of the first
-MOST_REFINEMENTS = 6
+MOST_NUMBERS = 1 << 24  # in a batch: of many points fewer columns are taken at a time, for memory
+SHARED_FROM, SHARES = 20_000, 8  # points from which threads share the rows of a product, and not the batches
+RENEWALS = 4
+DRIFT = 1e-3  # tolerance above which R does not drift by as much
+BELOW = 0.9  # of the tolerance, where iterations stop
 SAFETY = 5  # times as many products as exact arithmetic may take: rounding delays
 
 
-def conjugate_gradients(P: sparse.csr_matrix, mu: float, tolerance: float, B: Array) -> tuple[Array, int]:
-    """F, and the most products with P that a batch took. The work space is a few batches wide."""
-    F = np.empty_like(B)
-    products = 0
-    for start in range(0, B.shape[1], BATCH):
-        batch = slice(start, start + BATCH)
-        b = np.ascontiguousarray(B[:, batch], dtype=np.float64)
-        passes = NumPyPasses(P, mu, b)
-        # Rounding makes the recurrence drift from the true residual: aim a little below what was asked for.
-        goal = 0.5 * tolerance * norms(b)
-        products = max(products, _iterated(passes, goal, _most_products(len(b), mu, tolerance)))
-        F[:, batch] = passes.F
-    return F, products
+def conjugate_gradients(
+    P: sparse.csr_matrix, mu: float, tolerance: float, B: RightSides, start: Array | None = None
+) -> tuple[Array, Array, Array, int]:
+    """F and R in the precision of P, iterated from `start`; ‖B‖ of every column, 1 for zeros; and the most products
+    with P that a batch took."""
+    (n, columns), dtype = B.shape, P.dtype
+    B, scale = _unit_columns(sparse.csc_array(B))
+    times_P = _product_with(P)
+    width = max(1, min(BATCH, MOST_NUMBERS // n))
+    F, R = np.empty((n, columns), dtype=dtype), np.empty((n, columns), dtype=dtype)
 
-
-def compiled_conjugate_gradients(
-    rows: Array, P: sparse.csr_matrix, mu: float, tolerance: float, B: Array | sparse.csc_matrix
-) -> tuple[Array, int, float, float]:
-    """The same for many points: F, products with P, and the largest residual of a column, relative and absolute.
-
-    P is that of the points in the order of `rows`. All threads there are share the batches, or the rows of each.
-    Residuals are those before F is rounded: what rounding takes from a small row is small as well.
-    """
-    n, columns = B.shape
-    shares_rows = n >= SHARED_FROM
-    at_once = columns if shares_rows else max(BATCH // 4, -(-columns // threads()))
-    width = min(BATCH, max(PER_LINE, MOST_NUMBERS // n // PER_LINE * PER_LINE), at_once)
-    is_coarse = tolerance >= COARSE and 1 / BEYOND_FLOAT32 < abs(B).max() < BEYOND_FLOAT32
-    working = sparse.csr_matrix((P.data.astype(np.float32), P.indices, P.indptr), P.shape) if is_coarse else P
-    F = np.empty(B.shape, dtype=working.dtype)
-
-    def solve(number: int) -> tuple[int, float, float]:
+    def solve(number: int) -> int:
         batch = slice(number * width, (number + 1) * width)
-        b = sparse.csr_matrix(B[:, batch])[rows]
-        scale = _norms_of_sparse(b)
-        b.data /= scale[b.indices]  # what is left of it squares to nothing that float32 does not hold
-        solution, error, iterations = _refined(P, working, mu, b, 0.5 * tolerance)
-        solution *= scale
-        F[rows, batch] = solution
-        return iterations, float(error.max()), float((error * scale).max())
+        b, size = B[:, batch].toarray().astype(dtype, order="C"), scale[batch]
+        with np.errstate(over="ignore", invalid="ignore"):  # of a start that is of no use
+            f = b.copy() if start is None else (start[:, batch] / size).astype(dtype)
+            r, products = _solved(times_P, mu, b, f, tolerance)
+        np.multiply(f, size, out=F[:, batch], casting="same_kind")
+        np.multiply(r, size, out=R[:, batch], casting="same_kind")
+        return products
 
-    batches = -(-columns // width)
-    solved = [solve(number) for number in range(batches)] if shares_rows else each(solve, batches)
-    iterations, relative, absolute = zip(*solved, strict=True)
-    return F, max(iterations), float(np.max(relative)), float(np.max(absolute))  # NaN if any is
-
-
-def _refined(
-    P: sparse.csr_matrix, working: sparse.csr_matrix, mu: float, B: sparse.csr_matrix, goal: float
-) -> tuple[Array, Array, int]:
-    """F for columns of norm 1, ‖R‖ per column, and the products with P.
-
-    In float32, half the memory to go through, R drifts from what is left of B: every few digits it is computed anew, in
-    float64, and the iterations begin again from there.
-    """
-    rounds, digits = (MOST_REFINEMENTS, FLOAT32_GOAL) if working.dtype == np.float32 else (1, 0.0)
-    F, products, most = np.zeros(B.shape), 0, _most_products(B.shape[0], mu, 2 * goal)
-    passes = CompiledPasses(working, mu, B.shape)
-    error = passes.renew(P, B, F)
-    for _ in range(rounds):
-        if not (error > goal).any():
-            break
-        products += _iterated(passes, np.maximum(goal, digits * error), most)
-        F += passes.F
-        error = passes.renew(P, B, F)
-    return F, error, products
+    batches = range(-(-columns // width))
+    solved = [solve(number) for number in batches] if n > SHARED_FROM else each(solve, len(batches))
+    return F, R, scale, max(solved, default=0)
 
 
-def _iterated(passes: NumPyPasses | CompiledPasses, goal: Array, most: int) -> int:
-    """Move a batch of columns until all of them are within their goals, with so many products with P at most; how many
-    it took."""
-    rho, iterations = passes.rho, 0
-    while (active := np.sqrt(rho) > goal).any() and iterations < most:
-        curvature = passes.product()
+def _solved(times_P: Product, mu: float, B: Array, F: Array, tolerance: float) -> tuple[Array, int]:
+    """R, and the products that it took, for columns of norm one. F is where to begin, and is moved."""
+    products, most = 0, _most_products(len(B), mu, tolerance)
+    for renewal in range(RENEWALS):
+        R = B - F + mu * times_P(F)
+        if renewal == 0 and (far := ~(np.einsum("nc,nc->c", R, R) < np.einsum("nc,nc->c", B, B))).any():
+            F[:, far] = B[:, far]  # where it is no better than zeros
+            R = B - F + mu * times_P(F)
+        if not (np.einsum("nc,nc->c", R, R) > tolerance**2).any():  # nor where it is no number
+            return R, products
+        products += _iterated(times_P, mu, F, R, (BELOW * tolerance) ** 2, most)
+        if tolerance > DRIFT:
+            return R, products
+    return B - F + mu * times_P(F), products
+
+
+def _iterated(times_P: Product, mu: float, F: Array, R: Array, goal: float, most: int) -> int:
+    """Move F, and R with it, until ρ is within the goal in all columns, with so many products at most; how many."""
+    direction, rho, iterations = R.copy(), np.einsum("nc,nc->c", R, R), 0
+    while (active := rho > goal).any() and iterations < most:
+        product = times_P(direction)
+        product *= -mu
+        product += direction
+        curvature = np.einsum("nc,nc->c", direction, product)
         # A finished column has nothing left to move along: zero steps keep it as it is.
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=active & (curvature > 0))
-        previous, rho = rho, passes.reduce(step)
-        passes.move(step, np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0)))
+        product *= step
+        R -= product
+        np.multiply(direction, step, out=product)
+        F += product
+        previous, rho = rho, np.einsum("nc,nc->c", R, R)
+        direction *= np.divide(rho, previous, out=np.zeros_like(rho), where=active & (previous > 0))
+        direction += R
         iterations += 1
     return iterations
+
+
+def _product_with(P: sparse.csr_matrix) -> Product:
+    """X → P X. Of many points threads share the rows."""
+    n = P.shape[0]
+    if n <= SHARED_FROM:
+        return lambda X: np.asarray(P @ X)
+    ends = [n * part // SHARES for part in range(SHARES + 1)]
+    shares = [P[start:stop] for start, stop in pairwise(ends)]
+
+    def times_P(X: Array) -> Array:
+        product = np.empty_like(X)
+
+        def fill(part: int) -> None:
+            product[ends[part] : ends[part + 1]] = shares[part] @ X
+
+        each(fill, SHARES)
+        return product
+
+    return times_P
 
 
 def _most_products(n: int, mu: float, tolerance: float) -> int:
@@ -124,69 +129,17 @@ def _most_products(n: int, mu: float, tolerance: float) -> int:
     return SAFETY * min(2 * n, math.ceil(root / 2 * math.log(4 * root / tolerance)))
 
 
-class NumPyPasses:
-    """The work of an iteration on a batch of columns, for small problems."""
-
-    def __init__(self, P: sparse.csr_matrix, mu: float, B: Array) -> None:
-        self._P, self._mu = P, mu
-        self.F, self._R = np.zeros_like(B), B.copy()
-        self._direction = self._product = B.copy()
-        self.rho: Array = np.einsum("nc,nc->c", B, B)
-
-    def product(self) -> Array:
-        """Multiply the direction by M; its curvature per column."""
-        self._product = self._direction - self._mu * (self._P @ self._direction)
-        return np.asarray(np.einsum("nc,nc->c", self._direction, self._product))
-
-    def reduce(self, step: Array) -> Array:
-        """Take that many of the products from R; the new ρ."""
-        self._product *= step
-        self._R -= self._product
-        return np.asarray(np.einsum("nc,nc->c", self._R, self._R))
-
-    def move(self, step: Array, turn: Array) -> None:
-        """Go that far along the direction, and turn it: R + turn · direction."""
-        self.F += step * self._direction
-        self._direction *= turn
-        self._direction += self._R
-
-
-class CompiledPasses:
-    """The same for large ones: three passes over memory, each of which reads every number once."""
-
-    def __init__(self, P: sparse.csr_matrix, mu: float, shape: tuple[int, int]) -> None:
-        from pglearn.propagation import compiled
-
-        self._compiled = compiled
-        self._P, self._mu = P, mu
-        self.F, self._R, self._direction, self._product = (np.zeros(shape, P.dtype) for _ in range(4))
-        self.rho: Array = np.zeros(shape[1])
-
-    def renew(self, P: sparse.csr_matrix, B: sparse.csr_matrix, F: Array) -> Array:
-        """Begin at F: R is what it leaves of B under this P. ‖R‖ per column."""
-        given = P.indptr, P.indices, P.data, self._mu, B.indptr, B.indices, B.data, F, self._R
-        self.rho = summed(lambda start, stop, rho: self._compiled.left(start, stop, *given, rho), *F.shape)
-        self._direction[:] = self._R
-        self.F[:] = 0
-        return np.asarray(np.sqrt(self.rho))
-
-    def product(self) -> Array:
-        P = self._P
-        given = P.indptr, P.indices, P.data, P.dtype.type(self._mu), self._direction, self._product
-        return summed(lambda start, stop, sums: self._compiled.product(start, stop, *given, sums), *self.F.shape)
-
-    def reduce(self, step: Array) -> Array:
-        given = self._R, self._product, step.astype(self._R.dtype, copy=False)
-        return summed(lambda start, stop, rho: self._compiled.reduced(start, stop, *given, rho), *self.F.shape)
-
-    def move(self, step: Array, turn: Array) -> None:
-        step, turn = (factor.astype(self._R.dtype, copy=False) for factor in (step, turn))
-        given = self.F, self._direction, self._R, step, turn
-        in_parts(lambda start, stop: self._compiled.moved(start, stop, *given), len(self.F))
-
-
-def dense(B: Any) -> Array:
-    return np.asarray(B.toarray() if sparse.issparse(B) else B)
+def _unit_columns(B: sparse.csc_array) -> tuple[sparse.csc_array, Array]:
+    """B with columns of norm one, and what they were divided by; a column of zeros stays as it is."""
+    column = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
+    # Scaled before it is squared: the adjoint of a row that is barely reached may be too large for that.
+    peak = np.zeros(B.shape[1])
+    with np.errstate(invalid="ignore"):  # NaN stays NaN
+        np.maximum.at(peak, column, np.abs(B.data))
+    peak[peak == 0] = 1
+    scale = peak * np.sqrt(np.bincount(column, (B.data / peak[column]) ** 2, B.shape[1]))
+    scale[scale == 0] = 1
+    return sparse.csc_array((B.data / scale[column], B.indices, B.indptr), shape=B.shape), scale
 
 
 def norms(B: Array) -> Array:
@@ -195,11 +148,3 @@ def norms(B: Array) -> Array:
     peak = np.abs(B).max(axis=0, initial=0)
     scaled = B / np.where(peak > 0, peak, 1)
     return np.asarray(peak * np.sqrt(np.einsum("nc,nc->c", scaled, scaled)))
-
-
-def _norms_of_sparse(B: sparse.csr_matrix) -> Array:
-    """The same, 1 for a column of zeros."""
-    peak = abs(B).max(axis=0).toarray().ravel()
-    peak[peak == 0] = 1
-    sums = np.bincount(B.indices, (B.data / peak[B.indices]) ** 2, B.shape[1])
-    return np.asarray(peak * np.sqrt(np.where(sums == 0, 1, sums)))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pglearn.graph.differences import blocks, differences
 from pglearn.graph.neighbours import k_nearest, scaled_points
-from pglearn.graph.weights import blocks, squared_distances
 from pglearn.problem import Array, Points, column_medians
 
 
@@ -21,17 +21,20 @@ def spreading(X: Points, a: Array, k: int, F: Array) -> Callable[[Points], Array
     """
     centre = column_medians(X)
     Z = scaled_points(X, a, centre)
-    return lambda X_new: _weighted_means(scaled_points(X_new, a, centre), Z, k, F)
+    ones = np.ones(X.shape[1])
 
+    def weighted_means(X_new: Points) -> Array:
+        Z_new = scaled_points(X_new, a, centre)
+        neighbours = k_nearest(Z, k, Z_new)
+        n, k_found = neighbours.shape
+        pairs = differences(Z_new, Z, np.repeat(np.arange(n), k_found), neighbours.ravel())
+        log_w = -pairs.distances(ones).reshape(n, k_found)
+        # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
+        w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+        w /= w.sum(axis=1, keepdims=True)
+        result = np.empty((n, F.shape[1]))
+        for part in blocks(n, k_found * F.shape[1]):
+            result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
+        return result
 
-def _weighted_means(Z_new: Points, Z: Points, k: int, F: Array) -> Array:
-    neighbours = k_nearest(Z, k, Z_new)
-    k = neighbours.shape[1]
-    log_w = -squared_distances(Z_new, Z, np.repeat(np.arange(Z_new.shape[0]), k), neighbours.ravel()).reshape(-1, k)
-    # Only ratios count: the nearest gets weight one, and nothing underflows altogether.
-    w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
-    w /= w.sum(axis=1, keepdims=True)
-    result = np.empty((Z_new.shape[0], F.shape[1]))
-    for part in blocks(Z_new.shape[0], k * F.shape[1]):
-        result[part] = np.einsum("ik,ikc->ic", w[part], F[neighbours[part]])
-    return result
+    return weighted_means

@@ -43,8 +43,8 @@ class Candidate:
     """Time of its worker that went into evaluations."""
     recall: float = 1.0
     """Lowest share of the exact neighbours that one of its graphs had."""
-    anchor: Array | None = None
-    """Where its near points were searched for, if neighbours are approximate."""
+    whole: bool = True
+    """Whether it stands where a part of its run ended, and can be gone on with by any worker, to the same bits."""
     spent: float = 0.0
     """Steps or seconds that it and those whose place it took have used; some that it had no use for count, too."""
 
@@ -63,7 +63,7 @@ class Candidate:
 
     @property
     def here(self) -> Configuration:
-        return Configuration(self.k, self.a, self.id, self.view, self.anchor)
+        return Configuration(self.k, self.a, self.id, self.view)
 
     @property
     def answer(self) -> Configuration:
@@ -76,7 +76,7 @@ class Candidate:
         if not (math.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
             self.failure = f"{NOT_FINITE} at step {self.steps}"
             return
-        self.dg_da, self.anchor = evaluation.dg_da, evaluation.anchor
+        self.dg_da = evaluation.dg_da
         self.recall = min(self.recall, evaluation.recall)
         self.history.append((self.steps, g, evaluation.accuracy))
         if g < self.loss:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -69,15 +70,20 @@ def advance(
     stint: Stint,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Candidate]:
-    """Run every candidate for a stint, side by side. The clock is read before every step, so it overruns by one."""
+    """Run every candidate for a stint, side by side. The clock is read before every step, so it overruns by one.
+
+    What the engine carries from a candidate's step to its next begins with the stint, so that whoever runs the stint
+    again, wherever it is, comes to the same numbers.
+    """
     last = time.monotonic()
+    carried: dict[int | None, Any] = {}
 
     def is_ended() -> bool:
         return stopped() or (stint.deadline is not None and time.time() >= stint.deadline)
 
     def evaluate(running: Sequence[Candidate]) -> None:
         nonlocal last
-        for candidate, evaluation in zip(running, _evaluations(engine, problem, running), strict=True):
+        for candidate, evaluation in zip(running, _evaluations(engine, problem, running, carried), strict=True):
             if evaluation is not None:
                 candidate.record(evaluation)
                 candidate.converged = candidate.failure is None and descent.converged(candidate)
@@ -101,20 +107,24 @@ def advance(
             candidate.steps += 1
             candidate.spent += 0 if stint.in_seconds else 1
         evaluate(running)
+    for candidate in candidates:
+        candidate.whole = stint.in_seconds or candidate.finished or stint.is_over(candidate)
     return list(candidates)
 
 
-def _evaluations(engine: Engine, problem: Problem, running: Sequence[Candidate]) -> list[Evaluation | None]:
+def _evaluations(
+    engine: Engine, problem: Problem, running: Sequence[Candidate], carried: dict[int | None, Any]
+) -> list[Evaluation | None]:
     """The evaluation of every candidate; None for one that raises, which is noted as its failure.
 
     Where several are evaluated at once and something raises, each is tried by itself: one must not take the others
     with it.
     """
     try:
-        return list(engine.value_and_gradient(problem, [candidate.here for candidate in running]))
+        return list(engine.value_and_gradient(problem, [candidate.here for candidate in running], carried))
     except Exception as error:  # noqa: BLE001  whatever it is, the search goes on without this candidate
         if len(running) > 1:
-            return [evaluation for candidate in running for evaluation in _evaluations(engine, problem, [candidate])]
+            return [one for candidate in running for one in _evaluations(engine, problem, [candidate], carried)]
         (candidate,) = running
         candidate.failure = f"{type(error).__name__} at step {candidate.steps}: {error}"
         return [None]

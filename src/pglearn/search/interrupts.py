@@ -11,10 +11,11 @@ from typing import Any
 
 
 class FirstInterrupt:
-    """What the first Ctrl-C does; nothing until someone sets it."""
+    """What the first Ctrl-C does, nothing until someone sets it; and whether it has come."""
 
     def __init__(self) -> None:
         self.then: Callable[[], None] = lambda: None
+        self.happened = False
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def first_interrupt() -> Iterator[FirstInterrupt]:
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, usual)
+        first.happened = True
         first.then()
 
     with _handled_by(on_interrupt if callable(usual) else usual):  # a job that ignores Ctrl-C goes on ignoring it

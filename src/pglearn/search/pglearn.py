@@ -34,6 +34,8 @@ class SearchResult:
     """"finished", "interrupted" or "out of time"."""
     events: int = 0
     """Told by then."""
+    deadline: float | None = None
+    """When there is no more time, as of time.time()."""
 
     @property
     def found(self) -> list[Candidate]:
@@ -73,12 +75,16 @@ class Search:
         pool: Pool,
         listeners: Iterable[Listener] = (),
         checkpoint: Checkpoint | None = None,
+        begun: float | None = None,
         **about: object,
     ) -> SearchResult:
-        """Algorithm 2, from where the checkpoint has it. `about` is passed on to listeners with the first event."""
+        """Algorithm 2, from where the checkpoint has it. `max_time` counts from when it was `begun`, by default now.
+        `about` is passed on to listeners with the first event."""
         found = None if checkpoint is None else checkpoint.found
         state = found or State([self.draws.candidate(id) for id in range(self.schedule.population)])
-        run = _Run(self, pool, Stream(listeners, state.events), checkpoint, begun=time.time() - state.seconds)
+        run = _Run(
+            self, pool, Stream(listeners, state.events), checkpoint, begun=(begun or time.time()) - state.seconds
+        )
         state, reason = run.rounds(run.begin(state, about, resumed=found is not None))
         result = SearchResult(state.candidates, reason)
         if not result.found:
@@ -89,7 +95,7 @@ class Search:
                 "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
             )
         run.emit("search_ended", reason=reason, **_best(result.found))
-        return replace(result, events=run.emit.told)
+        return replace(result, events=run.emit.told, deadline=run.deadline)
 
 
 class _Run:
@@ -102,8 +108,8 @@ class _Run:
         self._pool = pool
         self._checkpoint = checkpoint
         self._begun = begun
-        self._deadline = None if search.max_time is None else begun + search.max_time
-        self._stints = search.stints(self._deadline)
+        self.deadline = None if search.max_time is None else begun + search.max_time
+        self._stints = search.stints(self.deadline)
         pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
 
     def begin(self, state: State, about: Mapping[str, object], *, resumed: bool) -> State:
@@ -156,12 +162,14 @@ class _Run:
         """The state when all have come in, and whether all of them have run to the end of their stints."""
         stint = self._stints[state.round]
         waiting = [candidate for candidate in state.alive if not stint.is_over(candidate)]
+        saved = state  # what was stopped in the middle of a part begins that part again
         for group in self._pool.run(waiting, stint):
             state = state.with_candidates(group)
             for candidate in group:
                 if stint.is_over(candidate):
                     self._tell(candidate, state.round)
-            self._keep(state)
+            saved = saved.with_candidates(candidate for candidate in group if candidate.whole)
+            self._keep(saved)
         stopped = [candidate for candidate in state.alive if not stint.is_over(candidate)]
         if not any(candidate.started for candidate in state.alive):  # no time for any of them: an answer needs one
             stopped = [self._pool.look_at(state.alive[0])]
@@ -173,7 +181,7 @@ class _Run:
     def _why_stop(self) -> str | None:
         if self._pool.stopped:
             return "interrupted"
-        return "out of time" if self._deadline is not None and time.time() >= self._deadline else None
+        return "out of time" if self.deadline is not None and time.time() >= self.deadline else None
 
     def _next_generation(self, state: State) -> State:
         """With those eliminated that do not go on, and others drawn in their place."""

@@ -25,7 +25,8 @@ from pglearn.search.workers import Lost, Workers, out_of_tries
 from pglearn.threads import at_most, one_thread
 
 TRIES = 3  # of a task that is lost each time
-PART = 8  # steps that a worker takes before it is dealt again
+PART, PART_OF_LARGE = 8, 2  # steps that a worker takes before it is dealt again; of a large table
+LARGE = 20_000  # rows
 PART_SECONDS = 15.0  # that it takes, if stints are in seconds
 LOOK_SECONDS = 1.0  # between two looks at whether to wait on
 GRACE_SECONDS = 60.0  # that workers have for the step that they are in when a search is stopped or out of time
@@ -52,7 +53,7 @@ def run_task(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Gro
 
 
 def run_here(task: Task, handle: Handle, candidates: Group, stint: Stint) -> Group:
-    """The same where nothing else runs meanwhile: compiled loops may use all cores."""
+    """The same where nothing else runs meanwhile: large problems may use all cores."""
     candidates = [candidate.copy() for candidate in candidates]  # those of the search stay as the part began
     with one_thread():
         return advance(task.engine, handle.problem(), candidates, task.descent, stint, handle.stopped)
@@ -88,6 +89,13 @@ class Pool:
     @property
     def stopped(self) -> bool:
         return self.handle.stopped()
+
+    def part_of(self, stint: Stint) -> float:
+        """How much of a stint a worker is given at once. What it carries from step to step begins anew with a part, so
+        that the part leads to the same numbers when it is run again."""
+        if stint.in_seconds:
+            return PART_SECONDS
+        return PART if self._problem.n <= LARGE else PART_OF_LARGE
 
     def look_at(self, candidate: Candidate) -> Candidate:
         """Evaluate one candidate here and now, stopped or not."""
@@ -138,7 +146,7 @@ class _Round:
         while self._waiting and not (workers.one_by_one and self._under_way):
             executor = workers.executor()
             group = self._waiting.popleft()
-            part = self._stint.part(group, PART_SECONDS if self._stint.in_seconds else PART)
+            part = self._stint.part(group, self._pool.part_of(self._stint))
             call = (self._pool.task, self._pool.handle, group, part)
             try:
                 if workers.one_by_one:

@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from pglearn.errors import InputError, WorkerError
+from pglearn.parameters import processes
 from pglearn.problem import Problem
 from pglearn.search.handle import Handle, OnDisk
+from pglearn.threads import threads
 
 IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 
@@ -40,10 +42,13 @@ class Workers:
         pass
 
 
-def workers_for(executor: Any, n_jobs: int) -> Workers:
-    """From the parameters `executor` and `n_jobs`."""
+def workers_for(executor: Any, n_jobs: int | None) -> Workers:
+    """From the parameters `executor` and `n_jobs`; where neither is given, a thread per core."""
     from pglearn.search.clusters import cluster_for
 
+    if executor is None and n_jobs is None:
+        return Threads(threads()) if threads() > 1 else Here()
+    n_jobs = processes(n_jobs)
     if (cluster := cluster_for(executor, n_jobs)) is not None:
         return cluster
     if isinstance(executor, Executor):

@@ -4,28 +4,26 @@ Whatever takes points takes an array or such a table, and asks here where the tw
 """
 
 from pglearn.sparse.rows import (
-    contracted,
+    SparseDifferences,
     is_sparse,
     k_nearest,
     parts_of,
     ranges,
     scaled_rows,
     sparse_rows,
-    squared_distances,
     table_of,
     times_columns,
     unit_rows,
 )
 
 __all__ = [
-    "contracted",
+    "SparseDifferences",
     "is_sparse",
     "k_nearest",
     "parts_of",
     "ranges",
     "scaled_rows",
     "sparse_rows",
-    "squared_distances",
     "table_of",
     "times_columns",
     "unit_rows",

@@ -3,7 +3,7 @@
 | symbol      | meaning                          | computed from                                     |
 |-------------|----------------------------------|---------------------------------------------------|
 | Z           | (X − centre)·√a                  | as many non-zeros as X, at most twice             |
-| neighbours  | by ‖z_j‖² − 2 ⟨z_i, z_j⟩         | blocks of rows, or an index by column (compiled)  |
+| neighbours  | by ‖z_j‖² − 2 ⟨z_i, z_j⟩         | blocks of rows                                    |
 | d²_ij       | ‖z_i − z_j‖² on the edges        | differences of sparse rows, which do not cancel   |
 | ∂g/∂a_m     | −2 Σ_edges B_ij (x_im − x_jm)²   | the same                                          |
 
@@ -12,7 +12,7 @@ Memory is proportional to the non-zeros and to n; nothing has n × d numbers, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,12 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from pglearn.compiled import is_large
-from pglearn.threads import in_parts
+from pglearn.threads import each
 from pglearn.ties import EXACT, first_nearest
 
 Array = npt.NDArray[Any]
 
-BLOCK = 1 << 20  # numbers of a block of products or of differences
+BLOCK = 1 << 18  # numbers of a block of products or of differences
 
 
 def is_sparse(X: Any) -> bool:
@@ -70,25 +69,20 @@ def k_nearest(Z: sparse.csr_array, k: int, queries: sparse.csr_array | None = No
     queries = Z if queries is None else queries
     squares, squares_asking = _squared_norms(Z), _squared_norms(queries)
     nearest = np.empty((queries.shape[0], k), dtype=np.int64)
-    if is_large(Z.shape[0]):
-        from pglearn.sparse import compiled
-
-        by_column = Z.tocsc()
-        asked = (queries.data, queries.indices, queries.indptr)
-        index = (by_column.data, by_column.indices, by_column.indptr)
-        rest = (*asked, *index, squares, squares_asking, own, nearest)
-        in_parts(lambda start, stop: compiled.k_nearest(start, stop, *rest), len(nearest))
-        return nearest
+    by_column = Z.T.tocsr()
     step = max(1, BLOCK // Z.shape[0])
-    for start in range(0, len(nearest), step):
-        part = slice(start, start + step)
-        order = squares - 2 * (queries[part] @ Z.T).toarray()
+
+    def search(block: int) -> None:
+        rows = np.arange(block * step, min((block + 1) * step, len(nearest)))
+        order = squares - 2 * (queries[rows] @ by_column).toarray()
         np.nan_to_num(order, copy=False, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         if own:  # NaN comes after everything else
-            order[np.arange(len(order)), np.arange(start, start + len(order))] = np.nan
+            order[np.arange(len(rows)), rows] = np.nan
         farthest = np.partition(order, k - 1, axis=1)[:, k - 1 : k]
-        alike = np.nan_to_num(EXACT * (squares_asking[part, None] + squares), posinf=0)
-        nearest[part] = first_nearest(order, k, farthest, alike)
+        alike = np.nan_to_num(EXACT * (squares_asking[rows, None] + squares), posinf=0)
+        nearest[rows] = first_nearest(order, k, farthest, alike)
+
+    each(search, -(-len(nearest) // step))
     return nearest
 
 
@@ -96,33 +90,34 @@ def _squared_norms(Z: sparse.csr_array) -> Array:
     return np.bincount(_row_of_each(Z), weights=np.square(Z.data, dtype=np.float64), minlength=Z.shape[0])
 
 
-def squared_distances(U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array) -> Array:
-    """‖u_i − v_j‖² per pair (i, j)."""
-    d2 = np.empty(len(i))
-    if is_large(V.shape[0]):
-        from pglearn.sparse import compiled
+class SparseDifferences:
+    """As `pglearn.graph.differences` has them, of sparse rows: they are made again each time."""
 
-        pairs = (U.data, U.indices, U.indptr, V.data, V.indices, V.indptr, i, j, d2)
-        in_parts(lambda start, stop: compiled.squared_distances(start, stop, *pairs), len(i))
+    def __init__(self, U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array) -> None:
+        self._U, self._V, self._i, self._j = U, V, i, j
+        self._parts = _parts(np.diff(U.indptr)[i] + np.diff(V.indptr)[j])
+
+    def distances(self, a: Array) -> Array:
+        d2 = np.empty(len(self._i))
+
+        def fill(number: int) -> None:
+            difference = self._of(self._parts[number])
+            squares = np.square(difference.data, dtype=np.float64) * a[difference.indices]
+            d2[self._parts[number]] = np.bincount(_row_of_each(difference), squares, minlength=difference.shape[0])
+
+        each(fill, len(self._parts))
         return d2
-    for part, difference in _differences(U, V, i, j):
-        squares = np.square(difference.data, dtype=np.float64)
-        d2[part] = np.bincount(_row_of_each(difference), weights=squares, minlength=difference.shape[0])
-    return d2
 
+    def contracted(self, B: Array) -> Array:
+        total = np.zeros(self._U.shape[1])
+        for part in self._parts:
+            difference = self._of(part)
+            pulls = B[part][_row_of_each(difference)] * np.square(difference.data, dtype=np.float64)
+            total -= 2 * np.bincount(difference.indices, weights=pulls, minlength=len(total))
+        return total
 
-def contracted(X: sparse.csr_array, i: Array, j: Array, B: Array) -> Array:
-    """−2 Σ_edges B_ij (x_im − x_jm)² for every feature m."""
-    dg_da = np.zeros(X.shape[1])
-    if is_large(X.shape[0]):
-        from pglearn.sparse import compiled
-
-        compiled.contracted(X.data, X.indices, X.indptr, i, j, B, dg_da)
-        return dg_da
-    for part, difference in _differences(X, X, i, j):
-        pulls = B[part][_row_of_each(difference)] * np.square(difference.data, dtype=np.float64)
-        dg_da -= 2 * np.bincount(difference.indices, weights=pulls, minlength=X.shape[1])
-    return dg_da
+    def _of(self, part: slice) -> sparse.csr_array:
+        return self._U[self._i[part]] - self._V[self._j[part]]
 
 
 def ranges(X: sparse.csr_array) -> Array:
@@ -152,17 +147,15 @@ def table_of(parts: Mapping[str, Array], name: str = "X") -> Any:
     return X
 
 
-def _differences(
-    U: sparse.csr_array, V: sparse.csr_array, i: Array, j: Array
-) -> Iterator[tuple[slice, sparse.csr_array]]:
-    """u_i − v_j for blocks of pairs, each with some `BLOCK` non-zeros or with a single pair."""
-    total = np.cumsum(np.diff(U.indptr)[i] + np.diff(V.indptr)[j], dtype=np.int64)
-    start = 0
-    while start < len(i):
+def _parts(sizes: Array) -> list[slice]:
+    """Parts of some `BLOCK` numbers each, or of a single pair, that cover pairs of such sizes."""
+    total = np.cumsum(sizes, dtype=np.int64)
+    parts, start = [], 0
+    while start < len(sizes):
         most = (total[start - 1] if start else 0) + BLOCK
-        end = max(start + 1, int(np.searchsorted(total, most, side="right")))
-        yield slice(start, end), U[i[start:end]] - V[j[start:end]]
-        start = end
+        parts.append(slice(start, max(start + 1, int(np.searchsorted(total, most, side="right")))))
+        start = parts[-1].stop
+    return parts
 
 
 def _row_of_each(X: sparse.csr_array) -> Array:

@@ -68,7 +68,7 @@ def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tenso
     return g, accuracy, (dg_dH + dg_dH.mT) / 2, lift
 
 
-def judged(placed: Placed, S: Tensor, loss: Loss, least: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def judged(placed: Placed, S: Tensor, loss: Loss, least: Tensor = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.loss.base`).
 
     ∂g/∂S is divided by a power of two, the last of what is returned (T × 1), so that it is small enough for products.

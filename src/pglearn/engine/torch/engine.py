@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -111,7 +111,7 @@ class TorchEngine:
             else:
                 neighbours = self._within_memory(partial(k_nearest, placed, configuration.k))
                 edges = Edges.between_neighbours(neighbours.cpu().numpy())
-        return graph_on_edges(Z, edges)
+        return graph_on_edges(view.X, configuration.a, edges)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         if self.where.type == "cpu" or problem.n <= DENSE_LIMIT:
@@ -119,7 +119,10 @@ class TorchEngine:
         with self._at_work():
             return sparse.propagated(problem.sources(beliefs), graph, self.propagation, self.where)
 
-    def value_and_gradient(self, problem: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    def value_and_gradient(
+        self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
+    ) -> list[Evaluation]:
+        """As the contract has it; every evaluation is by itself, and nothing is carried."""
         found: dict[int, Evaluation] = {}
         for view in sorted({configuration.view for configuration in configurations}):
             positions = [i for i, configuration in enumerate(configurations) if configuration.view == view]

@@ -152,10 +152,11 @@ def propagated(sources: Array, graph: Graph, lgc: LGC, device: torch.device) -> 
     P = _csr(indptr, indices, data, len(sources))
     B = lgc.source * torch.as_tensor(sources, dtype=torch.float64).to(device)
     F, iterations = solved(P, replace(lgc, tolerance=FINEST), B)
-    error = (B - F + lgc.alpha * (P @ F)).norm(dim=0)
-    residual = float((error / B.norm(dim=0)).max())
-    converged = residual <= lgc.tolerance
-    return Solution(F.cpu().numpy(), iterations, residual, converged, float(error.max()) / (1 - lgc.alpha))
+    R = B - F + lgc.alpha * (P @ F)
+    residual = float((R.norm(dim=0) / B.norm(dim=0)).max())
+    return Solution(
+        F.cpu().numpy(), iterations, residual, residual <= lgc.tolerance, float(R.norm(dim=0).max()) / (1 - lgc.alpha)
+    )
 
 
 def _doubt(lgc: LGC) -> float:
