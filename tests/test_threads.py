@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.loss import Log
 from pglearn.problem import Problem
@@ -78,3 +79,20 @@ def test_the_last_who_needs_one_blas_thread_lifts_the_limit():
         assert blas_threads() == {1}
         second.__exit__(None, None, None)
         assert blas_threads() == {2}
+
+
+def test_by_default_a_fit_uses_the_cores_there_are_by_threads_and_answers_as_on_one():
+    X, y = points(120, 5), partly_labelled(120, 30)
+    options = {"budget": 4, "n_candidates": 5, "random_state": 0, "engine": "cpu"}
+    seen, found = [], []
+    for limit, n_jobs in ((3, None), (3, 1), (1, None)):
+        seen.append(set())
+        with at_most(limit):
+            model = PGLearnClassifier(n_jobs=n_jobs, **options)
+            found.append(model.fit(X, y, listeners=(lambda _: seen[-1].update(threading.enumerate()),)))
+    workers = [sum("ThreadPoolExecutor" in thread.name for thread in threads) for threads in seen]
+    assert workers[0] >= 2
+    assert workers[1:] == [0, 0]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.label_distributions_, found[0].label_distributions_)
+        np.testing.assert_array_equal(other.search_results_["loss"], found[0].search_results_["loss"])

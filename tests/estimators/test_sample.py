@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import time
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -156,6 +159,30 @@ def test_the_progress_bar_shows_the_search_and_then_the_answer(small_limits):
     assert "240 of 900 rows" in shown
     assert "best loss" in shown
     assert "labels of all rows" in shown
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.xdist_group("signals")
+@pytest.mark.parametrize("reason", ["interrupted", "out of time"])
+def test_the_answer_of_a_large_table_ends_early_with_the_members_there_are(small_limits, reason, monkeypatch):
+    X, y = sheets()
+    told = []
+
+    def end(event):
+        told.append(event["event"])
+        if event["event"] == "member_solved":
+            if reason == "interrupted":
+                signal.raise_signal(signal.SIGINT)
+            else:
+                late = time.time() + 1000
+                monkeypatch.setattr(time, "time", lambda: late)
+
+    warned = pytest.warns(UserWarning, match="The search was interrupted") if reason == "interrupted" else nullcontext()
+    with warned:
+        fitted = model(n_candidates=6, max_time=500).fit(X, hidden(y), listeners=(end,))
+    assert fitted.stop_reason_ == reason
+    assert told.count("member_solved") == fitted.search_results_["selected"].sum() == 1
+    assert (fitted.transduction_ == y).mean() > 0.6
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

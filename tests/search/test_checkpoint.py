@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 
 import numpy as np
 import pytest
@@ -96,6 +97,26 @@ def test_killed_at_any_event_and_resumed_is_as_if_nothing_had_happened(tmp_path,
         assert_same_fit(model(folder, executor=executors[1], n_jobs=3).fit(*points()), uninterrupted)
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.xdist_group("signals")
+@pytest.mark.parametrize("step", [3, 20, 33])
+def test_a_search_that_was_stopped_in_the_middle_of_a_part_begins_that_part_again(
+    folder, uninterrupted, monkeypatch, step
+):
+    usual, calls = CPUEngine.value_and_gradient, count(1)
+
+    def interrupted(self, problem, configurations, carried=None):
+        if next(calls) == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return usual(self, problem, configurations, carried)
+
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", interrupted)
+    with pytest.warns(UserWarning, match="The search was interrupted"):
+        assert model(folder).fit(*points()).stop_reason_ == "interrupted"
+    monkeypatch.setattr(CPUEngine, "value_and_gradient", usual)
+    assert_same_fit(model(folder).fit(*points()), uninterrupted)
+
+
 class AllAtOnce(CPUEngine):
     """Evaluates a population in one go, as the torch engine does."""
 
@@ -115,7 +136,7 @@ def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", counted)
     alone, folder, path = [], tmp_path / "checkpoint", tmp_path / "events.jsonl"
-    uninterrupted = model(unit_steps=3).fit(*points(), listeners=(alone.append,))
+    uninterrupted = model(unit_steps=3, n_jobs=1).fit(*points(), listeners=(alone.append,))
     needed = len(evaluated)
     evaluated.clear()
     written, spent, resumed = [], set(), None
@@ -126,7 +147,7 @@ def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_
 
     while resumed is None:
         with EventLog(path) as log, suppress(Killed):
-            resumed = model(folder, unit_steps=3).fit(*points(), listeners=(log, kill))
+            resumed = model(folder, unit_steps=3, n_jobs=1).fit(*points(), listeners=(log, kill))
         if resumed is None:
             spent |= {candidate.spent for candidate in State.from_arrays(stored(folder)).candidates}
             with path.open("a") as file:

@@ -19,7 +19,7 @@ from pglearn.sparse import is_sparse
 
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0
-OPERATIONS_PER_SECOND = 2e10
+DISTANCES_PER_SECOND, UNKNOWNS_PER_SECOND = 8e10, 2e7  # of a core: features of distances, rows × labels of a solve
 TORCH_TOLERANCE, TORCH_PRECISION = 1e-8, 1e-2  # of its solves, which are in float64
 
 
@@ -82,9 +82,9 @@ def announce_neighbours(asked: str, found: str, rows: int) -> None:
 
 
 def seconds_on_a_core(problem: Problem, evaluations: int) -> float:
-    """What the CPU engine needs, roughly: distances, a factor, and a solve per label."""
-    (n, d), labels = problem.X.shape, len(problem.labelled)
-    return float(evaluations * (2.0 * n * n * d + n**3 / 3 + 2.0 * n * n * labels) / OPERATIONS_PER_SECOND)
+    """What the CPU engine needs, roughly: distances, and a solve per label."""
+    (n, d), labels = problem.X.shape, len(problem.scored_codes)
+    return float(evaluations * (n * n * d / DISTANCES_PER_SECOND + n * labels / UNKNOWNS_PER_SECOND))
 
 
 def sees_cuda() -> bool:

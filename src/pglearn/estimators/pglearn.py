@@ -51,7 +51,7 @@ from pglearn.views import View, check_views, views_for
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
 # tolerance and precision of LGC, and evaluations for which a candidate keeps its edges.
-SEARCH = {"float32": (3e-2, 1.0, 2), "float64": (1e-8, 1e-2, 1)}
+SEARCH = {"float32": (1e-2, 1.0, 2), "float64": (1e-8, 1e-2, 1)}
 EVALUATIONS_OF_A_MEMBER = 2  # a graph of all rows and its labels take about as long as so many, row by row
 MAX_POWER = 30  # of two, up to which coordinates are searched in float32 as they are
 
@@ -120,12 +120,11 @@ class PGLearnClassifier(TableClassifier):
         What does the arithmetic. "torch" takes all candidates at once, on CUDA where there is a device; "auto" does so
         where there is one and the search is long enough to be worth it. `engine_` says which ran the search.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact up to 20,000 rows, and
-        approximate beyond (`neighbors_` says which): near rows are found once for a candidate, ranked anew at every
-        step, and searched for again when recall, measured on a sample, falls below 0.95. If it stays below, that is
-        warned of. A table with more than 20,000 rows without a label is searched on 5,000 of these, the labels that
-        are scored and 5,000 of the others, and then labelled as a whole, by all labels (`n_searched_`;
-        docs/scaling.md). Either is logged (logger "pglearn", INFO).
+        How the CPU engine finds neighbours (torch finds them exactly). "auto" is exact below 10,000 rows, and
+        approximate from there on (`neighbors_` says which): by lists of near rows, as many as a recall of 0.95 takes,
+        measured on a sample. If it stays below, that is warned of. A table with more than 20,000 rows without a label
+        is searched on 5,000 of these, the labels that are scored and 5,000 of the others, and then labelled as a whole,
+        by all labels (`n_searched_`; docs/scaling.md). Either is logged (logger "pglearn", INFO).
     dtype : {"float32", "float64"}, default="float32"
         Precision of the search. In float32 a solve begins from that of the step before and ends with two digits, and
         neighbours are searched for at every second step; in float64, the paper's setting, every step is by itself. The

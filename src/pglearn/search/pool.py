@@ -10,7 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
@@ -152,7 +152,8 @@ class _Round:
                 if workers.one_by_one:
                     outcome = executor.submit(run_here, *call)
                 else:
-                    with without_interrupts():  # it may start processes
+                    # A Ctrl-C that comes just now is lost: it would end a process that starts just now.
+                    with without_interrupts() if workers.starts_processes else nullcontext():
                         outcome = executor.submit(run_task, *call)
             except RuntimeError as error:  # broken, or shut down
                 self._lost(group, error)

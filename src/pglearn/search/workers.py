@@ -26,6 +26,8 @@ class Workers:
 
     one_by_one = False
     """Whether tasks run in this process, one after another, with all of its threads."""
+    starts_processes = True
+    """Whether processes may start as a task is submitted."""
 
     def handle(self, problem: Problem) -> Handle:
         """By which its tasks find the problem. Asked for first, and once: a cluster is connected to now."""
@@ -109,6 +111,8 @@ class Given(Workers):
 
 class Threads(Given):
     """Threads of this process, for as long as the pool."""
+
+    starts_processes = False
 
     def __init__(self, n: int) -> None:
         super().__init__(ThreadPoolExecutor(n))
