@@ -244,3 +244,15 @@ def test_labels_spread_over_a_plain_graph_within_five_times_the_points():
     command, alone = [sys.executable, "-c", MEASURING + SPREAD], {**os.environ, "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=alone)
     assert float(run.stdout) < 5
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-12])
+def test_what_spreads_evenly_over_a_component_takes_no_iteration(tolerance):
+    """The slowest part of a solution, which is known: √D, of each component by itself."""
+    graph = weighted_graph(np.vstack([points(15), points(10, seed=1) + 1000]), np.full(4, 0.3), 4)
+    roots = np.sqrt(np.asarray(graph.W.sum(axis=1)).ravel())
+    B = np.column_stack([np.where(np.arange(25) < 15, roots, 0), np.where(np.arange(25) < 15, 0, roots)])
+    solution = LGC(0.99, tolerance).system(graph).solve(B)
+    assert solution.iterations == 0
+    np.testing.assert_allclose(solution.F, 100 * B, rtol=1e-4 if tolerance == 1e-2 else 1e-10)
+    np.testing.assert_allclose((graph.modes.T @ graph.modes).toarray(), np.eye(2), atol=1e-12)

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from pglearn.graph.differences import Differences, differences
 from pglearn.graph.edges import Edges
@@ -44,6 +45,16 @@ class Graph:
     @cached_property
     def P(self) -> sparse.csr_matrix:
         return self.edges.matrix(self.p)
+
+    @cached_property
+    def modes(self) -> sparse.csr_matrix:
+        """√D of every component, of norm one, in a column each: P leaves them as they are."""
+        count, component = connected_components(self.P, directed=False)
+        peak = np.full(count, -np.inf)
+        np.maximum.at(peak, component, self.log_d)
+        root = np.exp(0.5 * (self.log_d - peak[component]))
+        root /= np.sqrt(np.bincount(component, root**2))[component]
+        return sparse.csr_matrix((root, component, np.arange(self.edges.n + 1)), shape=(self.edges.n, count))
 
     @property
     def t_ij(self) -> Array:

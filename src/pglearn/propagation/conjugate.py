@@ -37,9 +37,15 @@ SAFETY = 5  # times as many products as exact arithmetic may take: rounding dela
 
 
 def conjugate_gradients(
-    P: sparse.csr_matrix, mu: float, tolerance: float, B: RightSides, start: Array | None = None
+    P: sparse.csr_matrix,
+    mu: float,
+    tolerance: float,
+    B: RightSides,
+    start: Array | None = None,
+    modes: sparse.csr_matrix | None = None,
 ) -> tuple[Array, Array, Array, int]:
-    """F and R in the precision of P, iterated from `start`; ‖B‖ of every column, 1 for zeros; and the most products
+    """F and R in the precision of P, iterated from `start`. `modes` are orthonormal vectors that P leaves as they are,
+    with which no iteration is lost; ‖B‖ of every column, 1 for zeros; and the most products
     with P that a batch took."""
     (n, columns), dtype = B.shape, P.dtype
     B, scale = _unit_columns(sparse.csc_array(B))
@@ -52,7 +58,7 @@ def conjugate_gradients(
         b, size = B[:, batch].toarray().astype(dtype, order="C"), scale[batch]
         with np.errstate(over="ignore", invalid="ignore"):  # of a start that is of no use
             f = b.copy() if start is None else (start[:, batch] / size).astype(dtype)
-            r, products = _solved(times_P, mu, b, f, tolerance)
+            r, products = _solved(times_P, mu, b, f, tolerance, modes)
         np.multiply(f, size, out=F[:, batch], casting="same_kind")
         np.multiply(r, size, out=R[:, batch], casting="same_kind")
         return products
@@ -62,7 +68,9 @@ def conjugate_gradients(
     return F, R, scale, max(solved, default=0)
 
 
-def _solved(times_P: Product, mu: float, B: Array, F: Array, tolerance: float) -> tuple[Array, int]:
+def _solved(
+    times_P: Product, mu: float, B: Array, F: Array, tolerance: float, modes: sparse.csr_matrix | None = None
+) -> tuple[Array, int]:
     """R, and the products that it took, for columns of norm one. F is where to begin, and is moved."""
     products, most = 0, _most_products(len(B), mu, tolerance)
     for renewal in range(RENEWALS):
@@ -70,6 +78,10 @@ def _solved(times_P: Product, mu: float, B: Array, F: Array, tolerance: float) -
         if renewal == 0 and (far := ~(np.einsum("nc,nc->c", R, R) < np.einsum("nc,nc->c", B, B))).any():
             F[:, far] = B[:, far]  # where it is no better than zeros
             R = B - F + mu * times_P(F)
+        if modes is not None:
+            part = modes @ (modes.T @ R)
+            R -= part
+            F += part / (1 - mu)
         if not (np.einsum("nc,nc->c", R, R) > tolerance**2).any():  # nor where it is no number
             return R, products
         products += _iterated(times_P, mu, F, R, (BELOW * tolerance) ** 2, most)

@@ -124,7 +124,7 @@ class System:
         if start is not None and start.shape != B.shape:
             start = None
         alpha, tolerance = self.lgc.alpha, self.lgc.tolerance
-        F, R, size, iterations = conjugate_gradients(self.P, alpha, tolerance, B, start)
+        F, R, size, iterations = conjugate_gradients(self.P, alpha, tolerance, B, start, self.modes)
         if role:
             memory[role] = F
         left = norms(R)
@@ -152,6 +152,10 @@ class System:
         if self._P is None:
             self._P = self.graph.edges.matrix(self.graph.p.astype(self.lgc.dtype, copy=False))
         return self._P
+
+    @property
+    def modes(self) -> sparse.csr_matrix:
+        return self.graph.modes.astype(self.lgc.dtype)
 
     @property
     def factor(self) -> tuple[Array, bool]:
