@@ -102,6 +102,7 @@ class CPUEngine:
         """New edges."""
         Z, k = scaled_points(view.X, configuration.a, view.centre), configuration.k
         neighbours, recall = (k_nearest(Z, k), 1.0) if self.neighbours == "exact" else k_near(Z, k)
+        del Z
         edges = Edges.between_neighbours(neighbours)
         return Carried(edges, differences(view.X, view.X, edges.i, edges.j), recall)
 

@@ -119,7 +119,9 @@ def length_power(square: float) -> int:
 
 def single_precision(Z: Array, power: int = 0) -> Array:
     """Z in float32, times a power of two: it rounds nothing, and makes room where the numbers are large or small."""
-    return np.ascontiguousarray(Z if power == 0 else np.ldexp(Z, power), dtype=np.float32)
+    single = np.empty(Z.shape, dtype=np.float32)
+    np.ldexp(Z, power, out=single, casting="same_kind")  # without a copy in between
+    return single
 
 
 def _ranked(
