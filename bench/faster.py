@@ -2,17 +2,21 @@
 
     python bench/faster.py --against 0c10e5c              # a worktree of the commit is made, and removed at the end
     python bench/faster.py --against ../old --only coil   # a folder serves, too
+    python bench/faster.py --profile                      # of this checkout, where the time goes
     python bench/faster.py --quick                        # one small table, beside this checkout itself
 
-Seconds are of the processor, the shortest of some repetitions; what a process imports and compiles at first is not
-counted. `made-up` has 1,000 rows of 50 features and ten labels.
+Seconds are of the processor, the shortest of some repetitions; what a process imports at first is not counted. `cores`
+is how many times less a fit of this checkout takes on the clock where it may use all cores. `made-up` has 1,000 rows of
+50 features and ten labels.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import os
+import pstats
 import subprocess
 import sys
 import tempfile
@@ -30,7 +34,18 @@ from common import few_labels, hidden, machine, made_up
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("coil", "digits", "cancer", "german-5", "made-up")
-HERE = "here"
+HERE, ALL_CORES = "here", "here, all cores"
+STAGES = {  # what they are called, by file and function
+    "graph/neighbours.py k_nearest": "neighbours",
+    "graph/edges.py between": "edges",
+    "graph/differences.py distances": "distances on the edges",
+    "propagation/conjugate.py conjugate_gradients": "conjugate gradients",
+    "engine/scores.py factors": "adjoint",
+    "engine/adjoint.py inner_products": "products on the edges",
+    "graph/differences.py contracted": "contraction with the features",
+    "views.py views_for": "views",
+    "propagation/lgc.py factor": "dense factors, where rows are hardly reached",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -38,13 +53,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.fit:
         print(json.dumps(fitted(options.fit)))
         return
+    if options.profile:
+        print(
+            pd.DataFrame({table: profiled(table) for table in options.only}).to_string(float_format="%.2f", na_rep="")
+        )
+        return
     with checkout(options.against) as folder:
-        sources = {folder.name: folder / "src", HERE: ROOT / "src"}
+        runs = [(folder.name, folder, "1"), (HERE, ROOT, "1"), (ALL_CORES, ROOT, str(os.cpu_count()))]
         rows = [
-            {"table": table, "checkout": name} | measured(table, source)
+            {"table": table, "checkout": name} | measured(table, root / "src", threads)
             for table in options.only
             for _ in range(options.repetitions)
-            for name, source in sources.items()
+            for name, root, threads in runs
         ]
     print(machine())
     print(comparison(pd.DataFrame(rows), folder.name).to_string(float_format="%.3f"))
@@ -55,6 +75,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--against", default=str(ROOT), metavar="REV", help="a commit, or the folder of a checkout")
     parser.add_argument("--only", nargs="+", default=TABLES, metavar="TABLE")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--profile", action="store_true", help="seconds of each part of a fit")
     parser.add_argument("--quick", action="store_true", help="one small table, once")
     parser.add_argument("--fit", metavar="TABLE", help=argparse.SUPPRESS)  # in a process with the src of a checkout
     options = parser.parse_args(arguments)
@@ -79,32 +100,56 @@ def checkout(revision: str) -> Iterator[Path]:
             subprocess.run([*command, "remove", "--force", str(folder)], check=True)
 
 
-def measured(table: str, source: Path) -> dict[str, Any]:
+def measured(table: str, source: Path, threads: str) -> dict[str, Any]:
     """What :func:`fitted` finds with the package in that folder, in a process of its own."""
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(source)}
+    environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONPATH": str(source)}
     command = [sys.executable, __file__, "--fit", table]
-    shown = subprocess.run(command, env=os.environ | one_thread, check=True, stdout=subprocess.PIPE, text=True).stdout
+    shown = subprocess.run(command, env=os.environ | environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(shown.splitlines()[-1])
 
 
+def drawn(table: str) -> data_sets.Draw:
+    if table != "made-up":
+        return data_sets.draw(table, 0)
+    X, y = made_up(1000, 50, 2, separation=0.3)
+    return X, y, few_labels(y, 0, of_each=5)
+
+
 def fitted(table: str) -> dict[str, float]:
-    """Processor seconds of a default fit, and its accuracy on the rows without a label."""
-    if table == "made-up":
-        X, y = made_up(1000, 50, 2, separation=0.3)
-        shown = few_labels(y, 0, of_each=5)
-    else:
-        X, y, shown = data_sets.draw(table, 0)
+    """Seconds of a default fit, of the processor and on the clock, and its accuracy on the rows without a label."""
+    X, y, shown = drawn(table)
     fits.warm_up()
-    started = time.process_time()
+    seconds, clock = time.process_time(), time.perf_counter()
     labels, _ = fits.ours(X, hidden(y, shown), 0)
-    return {"seconds": time.process_time() - started, "accuracy": float((labels == y)[~shown].mean())}
+    seconds, clock = time.process_time() - seconds, time.perf_counter() - clock
+    return {"seconds": seconds, "clock": clock, "accuracy": float((labels == y)[~shown].mean())}
+
+
+def profiled(table: str) -> dict[str, float]:
+    """Seconds of each stage of a fit on one thread, those of the profiler among them."""
+    X, y, shown = drawn(table)
+    fits.warm_up()
+    profile = cProfile.Profile()
+    profile.runcall(fits.ours, X, hidden(y, shown), 0, n_jobs=1)
+    stats = pstats.Stats(profile)
+    found = {
+        stage: sum(
+            cumulative
+            for (path, _, name), (_, _, _, cumulative, _) in stats.stats.items()
+            if f"{path} {name}".endswith(f"pglearn/{function}")
+        )
+        for function, stage in STAGES.items()
+    }
+    return found | {"all else": stats.total_tt - sum(found.values()), "a fit": stats.total_tt}
 
 
 def comparison(rows: pd.DataFrame, other: str) -> pd.DataFrame:
     """A line per table: the shortest seconds and accuracy of each checkout, and how many times faster it is here."""
-    best = rows.groupby(["table", "checkout"], sort=False).agg({"seconds": "min", "accuracy": "first"}).unstack()
-    best["times", "faster"] = best.seconds[other] / best.seconds[HERE]
-    return best
+    shortest = {"seconds": "min", "clock": "min", "accuracy": "first"}
+    best = rows.groupby(["table", "checkout"], sort=False).agg(shortest).unstack()
+    shown = best.seconds[[other, HERE]].assign(faster=best.seconds[other] / best.seconds[HERE])
+    shown["cores"] = best.clock[HERE] / best.clock[ALL_CORES]
+    return shown.join(best.accuracy[[other, HERE]].add_prefix("accuracy, "))
 
 
 if __name__ == "__main__":

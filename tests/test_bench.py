@@ -28,7 +28,7 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-@pytest.mark.parametrize("script", ["accuracy", "ablation", "gradient", "scaling", "gpu"])
+@pytest.mark.parametrize("script", ["accuracy", "ablation", "gradient", "scaling", "gpu", "faster"])
 def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     if script == "gpu" and "torch" not in EXTRAS:
         pytest.skip("PGLEARN_TEST_EXTRAS does not ask for torch")
@@ -40,8 +40,16 @@ def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixtur
         "gradient": ("forward mode / loss_and_gradient", "peak of loss_and_gradient"),
         "scaling": ("times faster", "its memory"),
         "gpu": ("step of 32 candidates", "all 1 fits"),
+        "faster": ("iris-5", "here", "cores"),
     }
     assert all(words in shown for words in of_script[script]), shown
+
+
+def test_a_profile_has_the_parts_of_a_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    load("faster").main(["--profile", "--only", "iris-5"])
+    seconds = {line[:44].strip(): float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()[1:]}
+    assert seconds["conjugate gradients"] > 0
+    assert 0 < seconds["all else"] < seconds["a fit"]
 
 
 def test_fits_go_on_from_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,6 +195,15 @@ def test_the_best_answers_alone_or_with_its_runners_up():
     assert (ensemble.graph_ > 0).nnz >= (best.graph_ > 0).nnz
 
 
+def test_the_setting_of_the_hurried_searches_each_view_once_in_half_of_the_evaluations():
+    X, y, classes = blobs()
+    model = PGLearnClassifier.fast(random_state=0).fit(X, y)
+    assert model.search_results_["view"][:5].tolist() == [*model.views_, *model.views_][:5]
+    assert len(model.history_["loss"]) < 0.6 * len(PGLearnClassifier(random_state=0).fit(X, y).history_["loss"])
+    assert (model.transduction_ == classes).mean() > 0.8
+    assert PGLearnClassifier.fast(n_candidates=7, budget=3).get_params()["n_candidates"] == 7
+
+
 def test_the_setting_of_the_paper():
     model = PGLearnClassifier.paper(n_candidates=2, budget=2, random_state=0)
     names = ("validation", "loss", "selection", "views", "scale", "alpha", "class_prior")
