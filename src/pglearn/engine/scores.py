@@ -90,7 +90,7 @@ def _of_unlabelled(problem: Problem, system: System) -> Scores:
     rows = np.setdiff1d(np.arange(n), shown)
     B = np.zeros((n, c))
     B[shown, problem.codes[problem.shown]] = system.lgc.source
-    solution = system.solve(B, "labels")
+    solution = system.solve(B, "unlabelled")
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
         G = np.zeros_like(B)

@@ -91,7 +91,7 @@ def concluded(
         found = each(solved, len(chosen))
     solutions, graphs = [solution for solution, _ in found], [W for _, W in found if W is not None]
     warn_if_unsolved(solutions)
-    members = [Member.from_solution(*pair) for pair in zip(chosen, solutions, strict=False)]
+    members = [Member.from_solution(*pair) for pair in zip(chosen[: len(solutions)], solutions, strict=True)]
     ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
     emit("answer_ended")
     return ensemble, mean_graph(graphs)

@@ -46,7 +46,7 @@ from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import LARGE, Pool, Task
 from pglearn.search.workers import Here, Threads, Workers, workers_for
 from pglearn.sparse import is_sparse, parts_of
-from pglearn.threads import at_most
+from pglearn.threads import at_most, one_thread
 from pglearn.views import View, check_views, views_for
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
@@ -286,13 +286,15 @@ class PGLearnClassifier(TableClassifier):
         table, search, task, workers = self._prepared(X, y)
         self._announce(table, task.engine)
         with (
-            at_most(1) if self.n_jobs == 1 or self.executor == "serial" else nullcontext(),
+            self._cores(),
             first_interrupt() as interrupt,
             self._opened_checkpoint(table, task) as checkpoint,
             progress_bar(None if self.verbose is None else bool(self.verbose)) as shown,
         ):
             with Pool(table.searched, task, workers) as pool:
                 interrupt.then = pool.stop
+                if interrupt.happened:
+                    pool.stop()
                 evaluations = search.schedule.survivors * EVALUATIONS_OF_A_MEMBER * table.problem.n / table.searched.n
                 told = about(table.X, table.problem) | {"searched": table.searched.n}
                 in_units = 0.0 if self.unit_seconds is not None else evaluations / self.unit_steps
@@ -304,9 +306,11 @@ class PGLearnClassifier(TableClassifier):
             def is_ended() -> bool:
                 return interrupt.happened or (result.deadline is not None and time.time() >= result.deadline)
 
-            answered = self._conclude(table, task, result, chosen, emit if table.is_sampled else Stream(), is_ended)
+            told_of = emit if table.is_sampled else Stream()
+            with one_thread():
+                answered = self._conclude(table, task, result, chosen, told_of, is_ended)
         self.stop_reason_ = result.reason
-        if interrupt.happened or answered < len(chosen):  # in the answer, too
+        if answered < len(chosen):
             self.stop_reason_ = "interrupted" if interrupt.happened else "out of time"
         self.engine_ = task.engine.name
         self.n_searched_ = table.searched.n
@@ -404,6 +408,12 @@ class PGLearnClassifier(TableClassifier):
         if engine.together is None or (self.executor is None and self.n_jobs is None and searched.n > LARGE):
             workers = Here()  # by itself, with all cores
         return Table(X, scaling, views, problem, searched, rows), search, Task(engine, Descent(yardstick)), workers
+
+    def _cores(self) -> AbstractContextManager[None]:
+        """As many as `n_jobs` says; by default all."""
+        if self.executor == "serial":
+            return at_most(1)
+        return nullcontext() if self.n_jobs is None else at_most(parameters.processes(self.n_jobs))
 
     def _announce(self, table: Table, searched: Engine) -> None:
         """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
@@ -503,7 +513,7 @@ def _in_precision(views: list[View], X: Points, rows: Array | None, dtype: str) 
         if dtype == "float32" and not is_sparse(Z):
             Z = Z - column_medians(Z)
             power = int(np.frexp(np.abs(Z).max(initial=0))[1])
-            if abs(power) > MAX_POWER:
+            if abs(power) > MAX_POWER and not view.unit:
                 views = [*views[:number], view.in_units_of(power), *views[number + 1 :]]
                 Z = np.ldexp(Z, -power)
             Z = Z.astype(dtype, copy=False)

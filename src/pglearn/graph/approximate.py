@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pglearn.graph.differences import differences
-from pglearn.graph.neighbours import ROWS, faiss, k_nearest, length_power, single_precision, without_own
+from pglearn.graph.neighbours import ROWS, k_nearest, length_power, one_faiss_thread, single_precision, without_own
 from pglearn.problem import Array
 from pglearn.threads import each
 
@@ -86,17 +86,20 @@ def share_found(Z: Array, rows: Array, found: Array, exact: Array) -> float:
 
 def _lists(Z: Array) -> Any:
     """An index of the rows; the same for the same rows, for one thread makes it."""
-    library = faiss()
-    library.omp_set_num_threads(1)
-    index = library.IndexIVFFlat(library.IndexFlatL2(Z.shape[1]), Z.shape[1], max(1, 2 * math.isqrt(len(Z))))
-    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, ROWS_PER_LIST, 1
-    index.train(Z)
-    index.add(Z)
+    with one_faiss_thread() as library:
+        index = library.IndexIVFFlat(library.IndexFlatL2(Z.shape[1]), Z.shape[1], max(1, 2 * math.isqrt(len(Z))))
+        index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = (
+            ITERATIONS,
+            ROWS_PER_LIST,
+            1,
+        )
+        index.train(Z)
+        index.add(Z)
     return index
 
 
 def _looked_up(index: Any, Z: Array, rows: Array, k: int) -> Array:
     """The k nearest others in the lists around some rows; −1 where there are no more."""
-    faiss().omp_set_num_threads(1)
-    D2, found = index.search(Z[rows], k + 1)
+    with one_faiss_thread():
+        D2, found = index.search(Z[rows], k + 1)
     return without_own(found, D2, rows)[0]

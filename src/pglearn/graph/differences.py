@@ -14,7 +14,7 @@ alike on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from pglearn.threads import each
 
 BLOCK = 1 << 16  # numbers of a block: it stays in a core's cache
 KEPT_BYTES = 32 << 20
+SUMS = 16  # partial ones of a contraction, whatever the number of threads
 
 
 class Differences(Protocol):
@@ -48,28 +49,35 @@ class DenseDifferences:
     def distances(self, a: Array) -> Array:
         a, power = self._within_range(a)
         d2 = np.empty(len(self._i))
+        parts, squares = self._parts()
 
-        def fill(part: slice, squares: Array) -> None:
-            d2[part] = squares @ a
+        def fill(number: int) -> None:
+            d2[parts[number]] = squares(parts[number]) @ a
 
-        self._each(fill)
-        return np.ldexp(d2, power)
+        each(fill, len(parts))
+        return np.asarray(np.ldexp(d2, power))
 
     def contracted(self, B: Array) -> Array:
         B, power = self._within_range(B)
-        parts = self._each(lambda part, squares: B[part] @ squares)
-        return np.ldexp(-2 * np.sum(parts, axis=0, dtype=np.float64), power)
+        sums = np.zeros((SUMS, self._U.shape[1]))
+        parts, squares = self._parts()
+
+        def add(number: int) -> None:  # parts of its own, in order
+            for part in parts[number::SUMS]:
+                sums[number] += B[part] @ squares(part)
+
+        each(add, SUMS)
+        return np.asarray(np.ldexp(-2 * sums.sum(axis=0), power))
+
+    def _parts(self) -> tuple[list[slice], Callable[[slice], Array]]:
+        """Which pairs are taken at once, and their squares."""
+        kept = self._kept_squares()
+        return (self._blocks, self._squares) if kept is None else ([slice(None)], kept.__getitem__)
 
     def _within_range(self, numbers: Array) -> tuple[Array, int]:
         """Divided by a power of two, so that they fit the precision of the rows, and that power."""
         power = int(np.frexp(np.abs(numbers).max(initial=0))[1])
         return np.ldexp(numbers, -power).astype(self._U.dtype, copy=False), power
-
-    def _each(self, use: Callable[[slice, Array], Any]) -> list[Any]:
-        kept = self._kept_squares()
-        if kept is not None:
-            return [use(slice(None), kept)]
-        return each(lambda block: use(self._blocks[block], self._squares(self._blocks[block])), len(self._blocks))
 
     def _kept_squares(self) -> Array | None:
         shape = len(self._i), self._U.shape[1]

@@ -7,6 +7,8 @@ Of points that are equally far the first are taken, as by every engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -21,7 +23,7 @@ from pglearn.ties import EXACT, LAST_BITS, first_nearest
 SAMPLE_FOR_MEAN_DISTANCE = 2000
 SPARE = 3  # more than asked for, to be ranked again
 ROWS = 1024  # that are searched for at once
-NUMBERS_AT_ONCE = 1 << 20  # where whole rows are ranked again
+NUMBERS_AT_ONCE = 1 << 20  # where rows are ranked again
 SINGLE, LEAST = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 
 
@@ -33,6 +35,18 @@ def faiss() -> Any:
     # Products by BLAS for small tables, too, as in its earlier versions: twice as fast there.
     faiss.cvar.distance_compute_blas_threshold = 20
     return faiss
+
+
+@contextmanager
+def one_faiss_thread() -> Iterator[Any]:
+    """The library with one thread for what this thread asks of it: rows are shared among threads by those who call."""
+    library = faiss()
+    usual = library.omp_get_max_threads()
+    library.omp_set_num_threads(1)
+    try:
+        yield library
+    finally:
+        library.omp_set_num_threads(usual)
 
 
 def scaled_points(X: Points, a: Array, centre: Array) -> Points:
@@ -84,8 +98,8 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
         enough = (D2[:, -1] > limit) | (found.shape[1] == n - exclude_own)
         for known in (True, False):
             some = np.flatnonzero(doubtful & (enough == known))
-            at_once = len(some) if known else max(1, NUMBERS_AT_ONCE // n)
-            for start in range(0, len(some), max(1, at_once)):
+            at_once = max(1, NUMBERS_AT_ONCE // (found.shape[1] * Z.shape[1] if known else n))
+            for start in range(0, len(some), at_once):
                 part = some[start : start + at_once]
                 others = np.sort(found[part], axis=1) if known else None
                 ranked = _ranked(Z, asking, rows[part], others, k, exclude_own, squares, squares_asking)
@@ -100,8 +114,8 @@ def searched(Z: Array, k: int, queries: Array, own: Array | None = None) -> tupl
 
     `own` are the rows that the queries are, which are left out.
     """
-    faiss().omp_set_num_threads(1)  # rows are shared among threads by those who call
-    D2, found = faiss().knn(queries, Z, min(k + (own is not None), len(Z)))
+    with one_faiss_thread() as library:
+        D2, found = library.knn(queries, Z, min(k + (own is not None), len(Z)))
     return without_own(found, D2, own) if own is not None else (found, D2)
 
 

@@ -106,7 +106,7 @@ class Pool:
         """Where candidates stand after each part of their stint, as they come in: those that run side by side at once.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
-        round together. Where a stint is cut makes no difference to where it leads. After a stop or the deadline those
+        round together. Where a stint is cut depends on the problem alone. After a stop or the deadline those
         that are under way come in; what waits stays as it is.
         """
         order = candidates if self.workers.one_by_one else sorted(candidates, key=_shortest_last)

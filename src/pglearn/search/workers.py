@@ -50,7 +50,7 @@ def workers_for(executor: Any, n_jobs: int | None) -> Workers:
 
     if executor is None and n_jobs is None:
         return Threads(threads()) if threads() > 1 else Here()
-    n_jobs = processes(n_jobs)
+    n_jobs = threads() if n_jobs is None and executor == "threads" else processes(n_jobs)
     if (cluster := cluster_for(executor, n_jobs)) is not None:
         return cluster
     if isinstance(executor, Executor):
