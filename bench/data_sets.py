@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import packages
-from common import Rows, few_labels
+from common import Rows, few_labels, made_up
 from pglearn.datasets import FOLDER_VARIABLE, NAMES, Benchmark, load_benchmark, noisy
 from unseen_data import UNSEEN
 
@@ -19,6 +19,7 @@ SOURCES = {"keel": tuple(packages.KEEL), "r": tuple(packages.R)}
 LOADERS = {"digits": load_digits, "wine": load_wine, "cancer": load_breast_cancer, "iris": load_iris}
 Draw = tuple[np.ndarray, np.ndarray, np.ndarray]
 FIVE = "-5"  # ends the name of a table of which five labels of each class are seen, instead of a share
+NOISY = "made-up"  # 1,000 rows of 50 features, none of which tells much
 SKLEARN = (*LOADERS, "digits-5", "wine-5", "cancer-5")
 
 
@@ -53,6 +54,8 @@ def _rows(name: str, seed: int) -> Rows:
     table = name.removesuffix(FIVE)
     if name in UNSEEN:
         return UNSEEN[name](seed)
+    if table == NOISY:
+        return made_up(1000, 50, 2, seed=seed, separation=0.3)
     if table in LOADERS:
         return LOADERS[table](return_X_y=True)
     if table in packages.KEEL or table in packages.R:

@@ -6,8 +6,8 @@
     python bench/faster.py --quick                        # one small table, beside this checkout itself
 
 Seconds are of the processor, the shortest of some repetitions; what a process imports at first is not counted. `cores`
-is how many times less a fit of this checkout takes on the clock where it may use all cores. `made-up` has 1,000 rows of
-50 features and ten labels.
+is how many times less a fit of this checkout takes on the clock where it may use all cores. `made-up-5` has 1,000 rows
+of 50 features and ten labels.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ import pandas as pd
 
 import data_sets
 import fits
-from common import few_labels, hidden, machine, made_up
+from common import hidden, machine
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLES = ("coil", "digits", "cancer", "german-5", "made-up")
+TABLES = ("coil", "digits", "cancer", "german-5", "made-up-5")
 HERE, ALL_CORES = "here", "here, all cores"
 STAGES = {  # what they are called, by file and function
     "graph/neighbours.py k_nearest": "neighbours",
@@ -108,16 +108,9 @@ def measured(table: str, source: Path, threads: str) -> dict[str, Any]:
     return json.loads(shown.splitlines()[-1])
 
 
-def drawn(table: str) -> data_sets.Draw:
-    if table != "made-up":
-        return data_sets.draw(table, 0)
-    X, y = made_up(1000, 50, 2, separation=0.3)
-    return X, y, few_labels(y, 0, of_each=5)
-
-
 def fitted(table: str) -> dict[str, float]:
     """Seconds of a default fit, of the processor and on the clock, and its accuracy on the rows without a label."""
-    X, y, shown = drawn(table)
+    X, y, shown = data_sets.draw(table, 0)
     fits.warm_up()
     seconds, clock = time.process_time(), time.perf_counter()
     labels, _ = fits.ours(X, hidden(y, shown), 0)
@@ -127,7 +120,7 @@ def fitted(table: str) -> dict[str, float]:
 
 def profiled(table: str) -> dict[str, float]:
     """Seconds of each stage of a fit on one thread, those of the profiler among them."""
-    X, y, shown = drawn(table)
+    X, y, shown = data_sets.draw(table, 0)
     fits.warm_up()
     profile = cProfile.Profile()
     profile.runcall(fits.ours, X, hidden(y, shown), 0, n_jobs=1)

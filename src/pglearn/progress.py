@@ -15,11 +15,11 @@ AFTER_SECONDS = 3.0  # a fit that takes longer shows its bar to whoever watches
 
 
 @contextmanager
-def progress_bar(shown: bool | None, console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
+def progress_bar(shown: int | None, console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
     """A bar that fills as units are used up, with the best found so far; no listener if it is not to be shown. None
     shows it in a terminal or notebook, where the fit takes longer than a few seconds."""
     console = console or Console(stderr=True)
-    if shown is False or (shown is None and not (console.is_terminal or console.is_jupyter)):
+    if not (shown or (shown is None and (console.is_terminal or console.is_jupyter))):
         yield ()
         return
     progress = Progress(

@@ -261,7 +261,7 @@ before, size = size_from_here(), X.data.nbytes + X.indices.nbytes + X.indptr.nby
 step(n, validation="holdout")
 print((peak() - before) / size)
 few = dict(budget=1, unit_steps=1, n_candidates=2, alpha=0.5, random_state=0)
-model = PGLearnClassifier(**few, views=["given"]).fit(X, shown)
+model = PGLearnClassifier(**few, views=["given"], n_jobs=1).fit(X, shown)
 right = (model.predict(X[-500:]) == y[-500:]).mean()
 print((peak() - before) / size)
 X = sparse_rows(X)

@@ -71,7 +71,7 @@ class BaselineClassifier(TableClassifier):
         with (
             first_interrupt() as interrupt,
             one_thread(),
-            progress_bar(None if self.verbose is None else bool(self.verbose)) as shown,
+            progress_bar(self.verbose) as shown,
         ):
             clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
             interrupt.then = clock.stop

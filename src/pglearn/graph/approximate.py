@@ -88,11 +88,9 @@ def _lists(Z: Array) -> Any:
     """An index of the rows; the same for the same rows, for one thread makes it."""
     with one_faiss_thread() as library:
         index = library.IndexIVFFlat(library.IndexFlatL2(Z.shape[1]), Z.shape[1], max(1, 2 * math.isqrt(len(Z))))
-        index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = (
-            ITERATIONS,
-            ROWS_PER_LIST,
-            1,
-        )
+        clustering = index.cp
+        clustering.niter, clustering.max_points_per_centroid = ITERATIONS, ROWS_PER_LIST
+        clustering.min_points_per_centroid = 1  # of which it would warn
         index.train(Z)
         index.add(Z)
     return index
