@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import packages
 from common import Rows, few_labels, made_up
-from pglearn.datasets import FOLDER_VARIABLE, NAMES, Benchmark, load_benchmark, noisy
+from pglearn.paper.datasets import FOLDER_VARIABLE, NAMES, Benchmark, load_benchmark, noisy
 from unseen_data import UNSEEN
 
 HALVES = {"even": 0, "odd": 1}

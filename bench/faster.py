@@ -36,15 +36,15 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("coil", "digits", "cancer", "german-5", "made-up-5")
 HERE, ALL_CORES = "here", "here, all cores"
 STAGES = {  # what they are called, by file and function
-    "graph/neighbours.py k_nearest": "neighbours",
-    "graph/edges.py between": "edges",
-    "graph/differences.py distances": "distances on the edges",
-    "propagation/conjugate.py conjugate_gradients": "conjugate gradients",
-    "engine/scores.py factors": "adjoint",
-    "engine/adjoint.py inner_products": "products on the edges",
-    "graph/differences.py contracted": "contraction with the features",
-    "views.py views_for": "views",
-    "propagation/lgc.py factor": "dense factors, where rows are hardly reached",
+    "objective/graph/neighbours.py k_nearest": "neighbours",
+    "objective/graph/edges.py between": "edges",
+    "objective/graph/differences.py distances": "distances on the edges",
+    "objective/propagation/conjugate.py conjugate_gradients": "conjugate gradients",
+    "objective/scores.py factors": "adjoint",
+    "objective/adjoint.py inner_products": "products on the edges",
+    "objective/graph/differences.py contracted": "contraction with the features",
+    "objective/views.py views_for": "views",
+    "objective/propagation/lgc.py factor": "dense factors, where rows are hardly reached",
 }
 
 

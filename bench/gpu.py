@@ -22,10 +22,10 @@ from common import Figure, best_of, hidden, print_sections
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration
 from pglearn.engine.torch import TorchEngine
-from pglearn.graph import mean_distance
-from pglearn.loss import Log
-from pglearn.problem import Problem
-from pglearn.propagation import LGC
+from pglearn.objective.graph import mean_distance
+from pglearn.objective.loss import Log
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 
 CANDIDATES = 32
 STEP_AIMS = {"coil": "≤ 10 ms", "mnist": "≤ 6 ms", "yale": "≤ 2.5 ms"}

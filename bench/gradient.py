@@ -26,10 +26,10 @@ import pglearn
 from common import Clock, Figure, best_of, few_labels, hidden, in_a_process, made_up, print_sections
 from forward_mode import forward_mode_gradient
 from pglearn.engine import Configuration, CPUEngine
-from pglearn.graph import mean_distance
-from pglearn.loss import Ranking
-from pglearn.problem import Problem
-from pglearn.propagation import LGC
+from pglearn.objective.graph import mean_distance
+from pglearn.objective.loss import Ranking
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 
 K, ALPHA = 10, 0.99
 SETTING = {"k": K, "loss": "ranking", "validation": "holdout", "alpha": ALPHA}

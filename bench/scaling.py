@@ -22,10 +22,10 @@ from sklearn.semi_supervised import LabelSpreading
 
 from common import Clock, Figure, Rows, few_labels, hidden, in_a_process, made_up, print_sections
 from pglearn import PGLearnClassifier
-from pglearn.graph import Edges
-from pglearn.graph.approximate import k_near
-from pglearn.graph.weights import graph_of_exponents
-from pglearn.propagation import LGC
+from pglearn.objective.graph import Edges
+from pglearn.objective.graph.approximate import k_near
+from pglearn.objective.graph.weights import graph_of_exponents
+from pglearn.objective.propagation import LGC
 
 K, CLASSES, ALPHA, RESIDUAL = 10, 10, 0.99, 1e-6
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pglearn.loss import LOSSES
-from pglearn.problem import Problem
+from pglearn.objective.loss import LOSSES
+from pglearn.objective.problem import Problem
 from tests import oracle
 
 # Those that judge hidden labels; the entropy of the unlabelled rows has tests of its own (tests/loss/test_entropy.py).

@@ -16,11 +16,11 @@ import pytest
 
 import pglearn
 from pglearn.engine import Configuration
-from pglearn.engine.scores import FORMS, cheapest_form
-from pglearn.graph import weighted_graph
-from pglearn.loss import LOSSES, Log
-from pglearn.problem import Problem
-from pglearn.propagation import LGC
+from pglearn.objective.graph import weighted_graph
+from pglearn.objective.loss import LOSSES, Log
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
+from pglearn.objective.scores import FORMS, cheapest_form
 from tests import oracle
 from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 
@@ -39,7 +39,7 @@ pairs = pytest.mark.parametrize(
 def solver(request, monkeypatch):
     """What solves: the factor where the system is small, or conjugate gradients always."""
     if request.param == "iterations":
-        monkeypatch.setattr("pglearn.propagation.lgc.DENSE_LIMIT", 0)
+        monkeypatch.setattr("pglearn.objective.propagation.lgc.DENSE_LIMIT", 0)
 
 
 def by_the_oracle(problem, a, k, loss="log", mu=MU, h=1e-5):

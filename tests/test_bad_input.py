@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pglearn import PGLearnClassifier, cli
+from pglearn import PGLearnClassifier
+from pglearn.cli import main as cli
 from pglearn.errors import InputError, ModelFileError, OutputError
 
 SEARCH = ["--budget", "1", "--candidates", "2", "--jobs", "1", "--quiet"]

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pglearn.engine import Configuration, CPUEngine
-from pglearn.loss import LOSSES, Log
-from pglearn.problem import VALIDATIONS, Problem
-from pglearn.propagation import LGC
+from pglearn.objective.folds import VALIDATIONS
+from pglearn.objective.loss import LOSSES, Log
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 from tests import oracle
 from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 

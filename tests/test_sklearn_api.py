@@ -283,7 +283,7 @@ def test_features_have_weights_where_components_were_weighted():
 
 
 def test_a_saved_model_with_members_of_different_coordinates_predicts_identically(tmp_path, monkeypatch):
-    monkeypatch.setattr("pglearn.views.MAX_COMPONENTS", 5)
+    monkeypatch.setattr("pglearn.objective.views.MAX_COMPONENTS", 5)
     X, y, _ = correlated(noise=4)
     model = PGLearnClassifier(budget=2, scale=True, random_state=0).fit(X, y)
     assert {len(member.a) for member in model._ensemble.members} == {2, 5, 12}

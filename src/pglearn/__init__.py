@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pglearn.estimators import (
+    from pglearn.engine.evaluate import loss_and_gradient
+    from pglearn.estimators.pglearn import PGLearnClassifier
+    from pglearn.paper.classifiers import (
         AEWClassifier,
         GridClassifier,
         IDMLClassifier,
         MinEntClassifier,
-        PGLearnClassifier,
         RandClassifier,
     )
-    from pglearn.objective import loss_and_gradient
     from pglearn.tables.encode import TableEncoder
 
 __version__ = "0.1.0"
@@ -33,14 +33,14 @@ __all__ = [
 
 # Loaded when first asked for: `pglearn --help` should not wait for scikit-learn, nor arrays for pandas.
 _HOMES = {
-    "AEWClassifier": "pglearn.estimators",
-    "GridClassifier": "pglearn.estimators",
-    "IDMLClassifier": "pglearn.estimators",
-    "MinEntClassifier": "pglearn.estimators",
-    "PGLearnClassifier": "pglearn.estimators",
-    "RandClassifier": "pglearn.estimators",
+    "AEWClassifier": "pglearn.paper.classifiers",
+    "GridClassifier": "pglearn.paper.classifiers",
+    "IDMLClassifier": "pglearn.paper.classifiers",
+    "MinEntClassifier": "pglearn.paper.classifiers",
+    "PGLearnClassifier": "pglearn.estimators.pglearn",
+    "RandClassifier": "pglearn.paper.classifiers",
     "TableEncoder": "pglearn.tables.encode",
-    "loss_and_gradient": "pglearn.objective",
+    "loss_and_gradient": "pglearn.engine.evaluate",
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from pglearn.cli import main
+from pglearn.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,8 +15,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from pglearn.arrays import Array
 from pglearn.errors import OutputError
-from pglearn.problem import Array
 
 UNREADABLE = (
     zipfile.BadZipFile,

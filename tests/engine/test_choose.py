@@ -12,12 +12,12 @@ import pytest
 from tests.problems import partly_labelled, points
 
 import pglearn
+from pglearn.arrays import sparse_rows
 from pglearn.engine import CPUEngine, choose, chosen_engine
 from pglearn.errors import InputError
-from pglearn.loss import Entropy, Log
-from pglearn.problem import Problem
-from pglearn.propagation import LGC
-from pglearn.sparse import sparse_rows
+from pglearn.objective.loss import Entropy, Log
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 
 
 def problem_of(n=30):

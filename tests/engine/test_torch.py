@@ -16,9 +16,10 @@ from tests.problems import LABEL_LOSSES, partly_labelled, points
 from pglearn import PGLearnClassifier
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
-from pglearn.loss import LOSSES, Log
-from pglearn.problem import VALIDATIONS, Problem
-from pglearn.propagation import LGC
+from pglearn.objective.folds import VALIDATIONS
+from pglearn.objective.loss import LOSSES, Log
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 
 if "torch" not in EXTRAS:
     pytest.skip("PGLEARN_TEST_EXTRAS does not ask for torch", allow_module_level=True)
@@ -30,7 +31,7 @@ from pglearn.engine.torch import engine as module
 from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed
 from pglearn.engine.torch.precision import whole_products
-from pglearn.graph import neighbours
+from pglearn.objective.graph import neighbours
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API settings")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

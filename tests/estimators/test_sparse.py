@@ -13,14 +13,14 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from tests.memory import MEASURING, needs_linux
 
 from pglearn import GridClassifier, PGLearnClassifier
+from pglearn.arrays import sparse_rows
 from pglearn.engine import choose
 from pglearn.errors import CheckpointError, InputError
-from pglearn.estimators.scaling import Scaling
-from pglearn.problem import Problem
+from pglearn.objective.problem import Problem
+from pglearn.objective.views import linear_view, views_for
 from pglearn.search.clusters.broadcast import arrived
-from pglearn.sparse import sparse_rows
-from pglearn.sparse.text import holds_counts
-from pglearn.views import linear_view, views_for
+from pglearn.tables.scaling import Scaling
+from pglearn.tables.tf_idf import holds_counts
 
 QUICK = {"budget": 2, "n_candidates": 5, "random_state": 0}
 
@@ -244,8 +244,8 @@ import numpy as np
 from scipy import sparse
 import pglearn
 from pglearn import PGLearnClassifier
-from pglearn.sparse import sparse_rows
-from pglearn.views import views_for
+from pglearn.arrays import sparse_rows
+from pglearn.objective.views import views_for
 
 n, d, per_row = 8_000, 80_000, 50
 rng = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from pglearn.engine import Configuration, Evaluation
-from pglearn.loss import Yardstick
-from pglearn.problem import Problem
+from pglearn.objective.loss import Yardstick
+from pglearn.objective.problem import Problem
 from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult, Stint
 from pglearn.search.candidate import Draws, Space
 from pglearn.search.checkpoint import Checkpoint

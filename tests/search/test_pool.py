@@ -18,7 +18,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from tests.clusters.engines import DiesOnce
+from tests.search.clusters.engines import DiesOnce
 from tests.search.fakes import (
     NEVER_ENOUGH,
     Bowl,
@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
-from pglearn.problem import Problem
+from pglearn.objective.problem import Problem
 from pglearn.search import Stint
 from pglearn.search.clusters.broadcast import Broadcast
 from pglearn.search.handle import OnDisk

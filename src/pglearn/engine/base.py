@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pglearn.graph import Graph
-from pglearn.loss import Loss
-from pglearn.problem import Array, Problem
-from pglearn.propagation import Solution
+from pglearn.arrays import Array
+from pglearn.objective.graph import Graph
+from pglearn.objective.loss import Loss
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import Solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,15 @@ import logging
 import sys
 from importlib.util import find_spec
 
+from pglearn.arrays import is_sparse
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
-from pglearn.graph.approximate import APPROXIMATE_FROM
-from pglearn.loss import Entropy, Loss
+from pglearn.objective.graph.approximate import APPROXIMATE_FROM
+from pglearn.objective.loss import Entropy, Loss
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
 from pglearn.parameters import choice
-from pglearn.problem import Problem
-from pglearn.propagation import LGC
-from pglearn.sparse import is_sparse
 
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0

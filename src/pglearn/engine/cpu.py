@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from pglearn.engine.adjoint import gradient
+from pglearn.arrays import Array
 from pglearn.engine.base import Configuration, Evaluation
-from pglearn.engine.scores import unlabelled_scores, validation_accuracy, validation_scores
-from pglearn.graph import Edges, Graph
-from pglearn.graph.approximate import k_near
-from pglearn.graph.differences import Differences, differences
-from pglearn.graph.neighbours import k_nearest, scaled_points
-from pglearn.graph.weights import graph_of_exponents
-from pglearn.loss import Entropy, Log, Loss, row_normalised
-from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Solution, is_blurred
+from pglearn.objective.adjoint import gradient
+from pglearn.objective.graph import Edges, Graph
+from pglearn.objective.graph.approximate import k_near
+from pglearn.objective.graph.differences import Differences, differences
+from pglearn.objective.graph.neighbours import k_nearest, scaled_points
+from pglearn.objective.graph.weights import graph_of_exponents
+from pglearn.objective.loss import Entropy, Log, Loss, row_normalised
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC, Solution, is_blurred
+from pglearn.objective.scores import unlabelled_scores, validation_accuracy, validation_scores
 
 
 @dataclass(eq=False)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pglearn.arrays import Array, Points, is_sparse, sparse_rows
+from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.errors import InputError
-from pglearn.estimators.ensemble import GraphEnsemble
-from pglearn.problem import Array, Points, Problem
-from pglearn.propagation import Solution
-from pglearn.sparse import is_sparse, sparse_rows
+from pglearn.objective.problem import Problem
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -90,16 +87,6 @@ def check_several_rows(X: Points) -> None:
 def one_column(y: Any) -> Any:
     """A column vector is taken with scikit-learn's usual warning; anything else is left to the problem."""
     return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
-
-
-def warn_if_unsolved(solutions: list[Solution]) -> None:
-    worst = max(solutions, key=lambda solution: solution.residual)
-    if not all(solution.converged for solution in solutions):
-        warnings.warn(
-            f"Labels were solved only to a residual of {worst.residual:.1e}: take a smaller alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def about(X: Points, problem: Problem) -> dict[str, int]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pglearn.arrays import Array
 from pglearn.errors import ModelFileError
 from pglearn.files import UNREADABLE, read_arrays, whole_file
-from pglearn.problem import Array
 
 FORMAT = 13
 

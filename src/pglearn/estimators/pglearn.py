@@ -17,37 +17,37 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
+from pglearn.arrays import Array, Points, column_medians, is_sparse, parts_of
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import announce_neighbours
+from pglearn.ensemble.answer import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
+from pglearn.ensemble.class_shares import checked_prior
+from pglearn.ensemble.graph_ensemble import GraphEnsemble
+from pglearn.ensemble.suggestions import suggested
 from pglearn.errors import InputError, ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
-from pglearn.estimators.conclusion import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
-from pglearn.estimators.ensemble import GraphEnsemble
-from pglearn.estimators.results import history, search_results, warn_of_failures
-from pglearn.estimators.sample import searched_rows
-from pglearn.estimators.scaling import Scaling
-from pglearn.estimators.shares import checked_prior
-from pglearn.estimators.suggestions import suggested
 from pglearn.files import plain
-from pglearn.graph import Edges, k_nearest, mean_distance
-from pglearn.graph.approximate import k_near, warn_of_recall
-from pglearn.graph.neighbours import scaled_points
-from pglearn.graph.weights import graph_on_edges
-from pglearn.loss import LOSSES, Yardstick
+from pglearn.objective.graph import Edges, k_nearest, mean_distance
+from pglearn.objective.graph.approximate import k_near, warn_of_recall
+from pglearn.objective.graph.neighbours import scaled_points
+from pglearn.objective.graph.weights import graph_on_edges
+from pglearn.objective.loss import LOSSES, Yardstick
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC
+from pglearn.objective.sample import searched_rows
+from pglearn.objective.views import View, check_views, views_for
 from pglearn.parameters import choice
-from pglearn.problem import Array, Points, Problem, column_medians
-from pglearn.propagation import LGC
+from pglearn.runtime.events import Stream
+from pglearn.runtime.interrupts import first_interrupt
+from pglearn.runtime.threads import at_most, one_thread
 from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
 from pglearn.search.candidate import Candidate, Draws, Space, standing
 from pglearn.search.checkpoint import Checkpoint, identity_of, opened
-from pglearn.search.events import Stream
-from pglearn.search.interrupts import first_interrupt
 from pglearn.search.pool import LARGE, Pool, Task
+from pglearn.search.results import history, search_results, warn_of_failures
 from pglearn.search.workers import Here, Threads, Workers, workers_for
-from pglearn.sparse import is_sparse, parts_of
-from pglearn.threads import at_most, one_thread
-from pglearn.views import View, check_views, views_for
+from pglearn.tables.scaling import Scaling
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
 # tolerance and precision of LGC, and evaluations for which a candidate keeps its edges.
@@ -274,14 +274,14 @@ class PGLearnClassifier(TableClassifier):
         y : array-like of shape (n,)
             Labels; -1, None or NaN where unlabelled.
         listeners : tuple of callables
-            Called with every event of the search, a dict (`pglearn.search.events`).
+            Called with every event of the search, a dict (`pglearn.runtime.events`).
 
         Notes
         -----
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
-        from pglearn.progress import progress_bar
+        from pglearn.runtime.progress import progress_bar
 
         begun = time.time()
         table, search, task, workers = self._prepared(X, y)

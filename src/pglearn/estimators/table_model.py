@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pglearn.arrays import Array
 from pglearn.errors import ModelFileError
 from pglearn.estimators import model_file
 from pglearn.estimators.pglearn import PGLearnClassifier
-from pglearn.problem import Array
 from pglearn.search import Listener
 from pglearn.tables.encode import TableEncoder
 

@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 
+from pglearn.arrays import Array
 from pglearn.engine import Configuration, Evaluation
-from pglearn.problem import Array
 
 NOT_FINITE = "loss or gradient is not finite"
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from pglearn.arrays import Array
 from pglearn.errors import CheckpointError, OutputError
 from pglearn.files import UNREADABLE, digest, plain, read_arrays, whole_file
-from pglearn.problem import Array
-from pglearn.search.events import Stream
+from pglearn.runtime.events import Stream
 from pglearn.search.lock import locked
 from pglearn.search.state import State
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from pglearn.arrays import Array, parts_of, table_of
 from pglearn.errors import WorkerError
-from pglearn.problem import Array, Problem
-from pglearn.sparse import parts_of, table_of
+from pglearn.objective.problem import Problem
 
 LABELS = ("labelled", "codes", "fold", "scored")
 

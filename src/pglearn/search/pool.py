@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pglearn.engine import Engine
-from pglearn.problem import Problem
+from pglearn.objective.problem import Problem
+from pglearn.runtime.interrupts import without_interrupts
+from pglearn.runtime.threads import at_most, one_thread
 from pglearn.search.candidate import Candidate
-from pglearn.search.gradient import Descent, Stint, advance
+from pglearn.search.descent import Descent, Stint, advance
 from pglearn.search.handle import Handle
-from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, Workers, out_of_tries
-from pglearn.threads import at_most, one_thread
 
 TRIES = 3  # of a task that is lost each time
 PART, PART_OF_LARGE = 8, 2  # steps that a worker takes before it is dealt again; of a large table

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pglearn.problem import Array
+from pglearn.arrays import Array
 from pglearn.search.candidate import Candidate
 
 NAMES = [field.name for field in fields(Candidate)]

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from pglearn.errors import InputError, WorkerError
+from pglearn.objective.problem import Problem
 from pglearn.parameters import processes
-from pglearn.problem import Problem
+from pglearn.runtime.threads import threads
 from pglearn.search.handle import Handle, OnDisk
-from pglearn.threads import threads
 
 IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 

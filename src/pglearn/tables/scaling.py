@@ -6,14 +6,23 @@
 The columns are on a common scale when max_m r_m <= 20 q: pixels, spectra, answers to one questionnaire.
 There the spread of a column is information, and standardising would blow up the noise of quiet columns.
 Otherwise (age beside income) the units decide the distance, and they should not.
+
+Features of a sparse table are divided by their range instead, and nothing is taken from them: zeros stay zeros, and a
+word that is in one document of a thousand does not count a thousand times as much as one that is in all. Counts become
+TF-IDF (`pglearn.tables.tf_idf`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pglearn.arrays import Array, Points, blocks, is_sparse, ranges, times_columns
+from pglearn.errors import InputError
+from pglearn.tables.tf_idf import commonness, holds_counts, tf_idf
 
 LARGEST_RATIO = 20.0
 
@@ -48,3 +57,79 @@ def ranges_alike(r: npt.NDArray[np.float64]) -> bool:
     # "lower", because a percentile between two columns leans on the larger one: of two columns with ranges
     # r_1 < r_2 it is at least r_2 / 20, and any pair whatsoever would pass.
     return r.size == 0 or bool(r.max() / LARGEST_RATIO <= np.percentile(r, 5, method="lower"))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """x → (x − centre) / spread, column by column; of counts TF-IDF, with `spread` the commonness of their columns."""
+
+    centre: Array
+    spread: Array
+    of_counts: bool = False
+
+    @classmethod
+    def for_points(cls, X: Points, scale: str | bool) -> Scaling:
+        is_auto = isinstance(scale, str) and scale == "auto"
+        if not is_auto and not isinstance(scale, (bool, np.bool_)):
+            raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
+        if is_sparse(X):
+            return cls._for_sparse(X, is_auto, bool(scale))
+        standardise = not on_common_scale(X) if is_auto else scale
+        return cls._standardising(X) if standardise else cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
+
+    @classmethod
+    def _standardising(cls, X: Array) -> Scaling:
+        unit = _unit(X)
+        in_units = X / unit
+        spread = in_units.std(axis=0, dtype=np.float64) * unit
+        varied = _varied(in_units) & (spread > 0)
+        return cls(in_units.mean(axis=0, dtype=np.float64) * unit, np.where(varied, spread, unit))
+
+    @classmethod
+    def _for_sparse(cls, X: Points, is_auto: bool, scale: bool) -> Scaling:
+        centre = np.zeros(X.shape[1])
+        if is_auto and holds_counts(X):
+            return cls(centre, commonness(X), of_counts=True)
+        unit = _unit(X.data)
+        spread = ranges(times_columns(X, np.full(X.shape[1], 1 / unit)))
+        if ranges_alike(spread) if is_auto else not scale:
+            spread = np.ones(X.shape[1])
+        return cls(centre, np.where(spread > 0, spread, 1) * unit)
+
+    @property
+    def standardises(self) -> bool:
+        """Whether columns are treated differently; a common unit for all is no standardisation."""
+        return bool(np.ptp(self.spread) > 0 or self.centre.any())
+
+    def transform(self, X: Points) -> Points:
+        if self.of_counts:
+            return tf_idf(X, self.spread)
+        if is_sparse(X):
+            return X if (self.spread == 1).all() else times_columns(X, 1 / self.spread)
+        if not self.standardises and self.spread[0] == 1:
+            return X
+        scaled = np.empty_like(X)
+        for part in blocks(*X.shape):  # in float64, whatever X is, but no second table of it
+            scaled[part] = (X[part].astype(np.float64) - self.centre) / self.spread
+        return scaled
+
+    def feature_weights(self, a: Array) -> Array:
+        """Weights in units of the given features; for counts, of their logarithms in a row of length one."""
+        with np.errstate(over="ignore", under="ignore"):  # a weight may be beyond what floats hold
+            return np.asarray(a / self.spread / self.spread)
+
+
+def _varied(X: Array) -> Array:
+    """Columns that are not constant but for rounding; the standard deviation of those that are need not be zero.
+
+    Only that of float64: a time stamp with few digits left still tells rows apart, so `pglearn.objective.views`, which
+    sees features near their middle, can allow for more.
+    """
+    return np.asarray(np.ptp(X, axis=0) > 4 * np.finfo(np.float64).eps * np.abs(X).max(axis=0))
+
+
+def _unit(X: Array) -> float:
+    """1, or the power of two below the largest value where squares of it would over- or underflow in X's own type."""
+    peak = float(np.abs(X).max(initial=0))
+    most = 1e12 if X.dtype == np.float32 else 1e100
+    return 1.0 if peak == 0 or 1 / most < peak < most else float(2.0 ** np.floor(np.log2(peak)))

@@ -1,7 +1,7 @@
 """Loss, accuracy and gradient of a batch of configurations, with n × n arrays: for a few thousand points.
 
-The steps are those of `pglearn.engine.scores` (by label) and `pglearn.engine.adjoint`, with a leading axis T for the
-candidates. Every candidate has its own k. Nothing mixes candidates, so a NaN stays with the one it arose in.
+The steps are those of `pglearn.objective.scores` (by label) and `pglearn.objective.adjoint`, with a leading axis T for
+the candidates. Every candidate has its own k. Nothing mixes candidates, so a NaN stays with the one it arose in.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import torch
 from pglearn.engine.torch import cholesky, eager
 from pglearn.engine.torch.losses import batched
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.loss import Loss
-from pglearn.loss.base import LARGEST, LIFT
-from pglearn.propagation import LGC
+from pglearn.objective.loss import Loss
+from pglearn.objective.loss.base import LARGEST, LIFT
+from pglearn.objective.propagation import LGC
 
 
 def evaluated(
@@ -69,7 +69,7 @@ def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tenso
 
 
 def judged(placed: Placed, S: Tensor, loss: Loss, least: Tensor = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.loss.base`).
+    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.objective.loss.base`).
 
     ∂g/∂S is divided by a power of two, the last of what is returned (T × 1), so that it is small enough for products.
     """

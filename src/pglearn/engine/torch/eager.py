@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 
 from pglearn.engine.torch.placed import Tensor
-from pglearn.ties import LAST_BITS, nearer_and_as_far
+from pglearn.objective.graph.ties import LAST_BITS, nearer_and_as_far
 
 
 class Cut(NamedTuple):
@@ -68,7 +68,7 @@ def systems(G: Tensor, h: Tensor, cut: Cut, log_d: Tensor, mu: float) -> Tensor:
 def gradient(
     X: Tensor, E: Tensor, Z: Tensor, A: Tensor, G: Tensor, h: Tensor, k: Tensor, cut: Cut, log_d: Tensor, mu: float
 ) -> Tensor:
-    """∂g/∂a from Z = M⁻¹E and A, of which ∂g/∂P is S = AZᵀ (see `pglearn.engine.adjoint` for the names).
+    """∂g/∂a from Z = M⁻¹E and A, of which ∂g/∂P is S = AZᵀ (see `pglearn.objective.adjoint` for the names).
 
     E, k and μ are for the kernels, which have no S to sum.
     """

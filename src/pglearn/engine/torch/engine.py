@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 import torch
 
+from pglearn.arrays import Array
 from pglearn.engine.base import Configuration, Evaluation
 from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
@@ -21,13 +22,13 @@ from pglearn.engine.torch.neighbours import k_nearest
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.engine.torch.precision import whole_products
 from pglearn.engine.torch.replay import Recorded, Replayed, in_parts
-from pglearn.graph import Edges, Graph
-from pglearn.graph.neighbours import scaled_points
-from pglearn.graph.weights import graph_on_edges
-from pglearn.loss import Log, Loss
+from pglearn.objective.graph import Edges, Graph
+from pglearn.objective.graph.neighbours import scaled_points
+from pglearn.objective.graph.weights import graph_on_edges
+from pglearn.objective.loss import Log, Loss
+from pglearn.objective.problem import Problem
+from pglearn.objective.propagation import LGC, Solution
 from pglearn.parameters import choice
-from pglearn.problem import Array, Problem
-from pglearn.propagation import LGC, Solution
 
 DENSE_LIMIT = 4000  # points up to which n × n arrays are used
 SHARE_OF_MEMORY = 0.6  # of what is free on the device, where no limit is given

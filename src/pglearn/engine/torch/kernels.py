@@ -14,7 +14,7 @@ import triton.language as tl
 
 from pglearn.engine.torch.eager import Cut
 from pglearn.engine.torch.placed import Tensor
-from pglearn.ties import LAST_BITS
+from pglearn.objective.graph.ties import LAST_BITS
 
 ROUNDING = tl.constexpr(LAST_BITS["float32"] * torch.finfo(torch.float32).eps)
 INFINITY_BITS = tl.constexpr(0x7F800000)

@@ -1,4 +1,4 @@
-"""The losses of `pglearn.loss` for a batch of score matrices: S (T × s × c) → g (T) and ∂g/∂S.
+"""The losses of `pglearn.objective.loss` for a batch of score matrices: S (T × s × c) → g (T) and ∂g/∂S.
 
 Each takes the parameters of the loss it stands for from that loss, so the two cannot disagree on them.
 """
@@ -13,8 +13,8 @@ import torch
 
 from pglearn.engine.torch.placed import Tensor
 from pglearn.errors import InputError
-from pglearn.loss import Error, Exponential, Log, Loss, Power, Ranking
-from pglearn.loss.pointwise import LEAST
+from pglearn.objective.loss import Error, Exponential, Log, Loss, Power, Ranking
+from pglearn.objective.loss.pointwise import LEAST
 
 
 @singledispatch

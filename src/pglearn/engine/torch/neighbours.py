@@ -3,7 +3,7 @@
 Selecting k of a million by `topk` costs far more than the distances. So distances are first reduced to the minimum of
 every group of 64 columns, one pass over memory. The k + 1 groups with the smallest minima hold all k + 1 nearest: were
 one of them in another group, those groups would each hold a point that is nearer. Where the last two are equally far,
-the whole row is looked at, and the first of them are taken (`pglearn.ties`).
+the whole row is looked at, and the first of them are taken (`pglearn.objective.graph.ties`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 
 from pglearn.engine.torch.eager import first_of, rounding
 from pglearn.engine.torch.placed import Tensor
-from pglearn.ties import nearer_and_as_far
+from pglearn.objective.graph.ties import nearer_and_as_far
 
 GROUP = 64
 

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from pglearn.engine.scores import are_left_out_alone, cheapest_form
-from pglearn.problem import Array, Problem
+from pglearn.arrays import Array
+from pglearn.objective.problem import Problem
+from pglearn.objective.scores import are_left_out_alone, cheapest_form
 
 # torch leaves the results of many of its functions untyped
 Tensor: TypeAlias = Any
@@ -18,7 +19,7 @@ Tensor: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Points and labels as tensors; see `pglearn.problem` for the names."""
+    """Points and labels as tensors; see `pglearn.objective.problem` for the names."""
 
     X: Tensor
     """Centred points, n × d."""

@@ -1,7 +1,8 @@
 """Loss, accuracy and gradient of one configuration with sparse graphs: for any number of points that fits the device.
 
-The steps are those of `pglearn.graph`, `pglearn.engine.scores` and `pglearn.engine.adjoint`; look there for the names.
-Neighbours and the contraction with X are in the precision of the points; logarithms and solves are float64.
+The steps are those of `pglearn.objective.graph`, `pglearn.objective.scores` and `pglearn.objective.adjoint`; look there
+for the names. Neighbours and the contraction with X are in the precision of the points; logarithms and solves are
+float64.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from pglearn.engine.scores import Scores
+from pglearn.arrays import Array
 from pglearn.engine.torch.dense import judged
 from pglearn.engine.torch.placed import Placed, Tensor
-from pglearn.graph import Graph
-from pglearn.loss import Loss
-from pglearn.problem import Array
-from pglearn.propagation import LGC, Solution, is_blurred
-from pglearn.propagation.lgc import FINEST
+from pglearn.objective.graph import Graph
+from pglearn.objective.loss import Loss
+from pglearn.objective.propagation import LGC, Solution, is_blurred
+from pglearn.objective.propagation.lgc import FINEST
+from pglearn.objective.scores import Scores
 
 COLUMNS = 64  # right-hand sides or features that one sparse product takes
 
@@ -160,7 +161,7 @@ def propagated(sources: Array, graph: Graph, lgc: LGC, device: torch.device) -> 
 
 
 def _doubt(lgc: LGC) -> float:
-    """What a row must exceed, per unit of ‖B‖, to be known to the precision wanted (`pglearn.engine.scores`)."""
+    """What a row must exceed, per unit of ‖B‖, to be known to the precision wanted (`pglearn.objective.scores`)."""
     return lgc.tolerance / (1 - lgc.alpha) / lgc.precision
 
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pglearn.arrays import parts_of
 from pglearn.errors import WorkerError
-from pglearn.problem import Problem
+from pglearn.objective.problem import Problem
 from pglearn.search.handle import Handle
 from pglearn.search.workers import Workers
-from pglearn.sparse import parts_of
 
 _here = threading.local()  # the problem of the task that runs in this thread
 

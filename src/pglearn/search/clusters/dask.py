@@ -10,8 +10,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from pglearn.errors import WorkerError
+from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, out_of_tries
 
 PATIENCE = 60  # seconds for a scheduler to answer

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from pglearn.errors import InputError, WorkerError
+from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost
 
 

@@ -12,11 +12,11 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from pglearn.arrays import parts_of
 from pglearn.errors import WorkerError
+from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.interrupts import without_interrupts
 from pglearn.search.workers import Lost, out_of_tries
-from pglearn.sparse import parts_of
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 GATHER_SECONDS = 0.005

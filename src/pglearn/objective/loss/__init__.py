@@ -1,0 +1,30 @@
+"""How wrong the scores of the validation points are."""
+
+from __future__ import annotations
+
+from pglearn.objective.loss.base import Loss, Yardstick, row_normalised
+from pglearn.objective.loss.entropy import Entropy
+from pglearn.objective.loss.pointwise import Error, Exponential, Log, Power
+from pglearn.objective.loss.ranking import Ranking
+
+LOSSES: dict[str, type[Loss]] = {
+    "log": Log,
+    "ranking": Ranking,
+    "error": Error,
+    "power": Power,
+    "exponential": Exponential,
+    "entropy": Entropy,
+}
+
+__all__ = [
+    "LOSSES",
+    "Entropy",
+    "Error",
+    "Exponential",
+    "Log",
+    "Loss",
+    "Power",
+    "Ranking",
+    "Yardstick",
+    "row_normalised",
+]

@@ -1,0 +1,139 @@
+"""Paper, ours and difference: a frame per table, then Markdown.
+
+Ranks are by mean accuracy on each data set, averaged over data sets, ties sharing their ranks. The methods of the paper
+are ranked among themselves; another one as if it alone had joined them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from pglearn.paper.datasets import NAMES
+from pglearn.paper.experiments import Experiment
+from pglearn.paper.methods import REFERENCE
+from pglearn.paper.significance import LEVEL, compared
+
+MEAN, NAN = "mean", float("nan")
+SHOWN = {"coil": "COIL", "usps": "USPS", "mnist": "MNIST", "umist": "UMIST", "yale": "Yale"}
+
+
+@cache
+def published(name: str) -> pd.DataFrame:
+    """Every figure of one of the paper's tables, by group (data set or share of labels) and method."""
+    with files("pglearn.paper").joinpath("published", f"{name}.csv").open(encoding="utf-8") as lines:
+        figures = pd.read_csv(lines, dtype={"mark": str}, keep_default_na=False)
+    figures["group"] = [f"{percent} %" for percent in figures["percent"]] if "percent" in figures else figures["data"]
+    return figures.set_index(["group", "method"])
+
+
+def table_of(experiment: Experiment, rows: pd.DataFrame, sets: Sequence[str]) -> pd.DataFrame:
+    """A line per group and method that the paper or we have, from the rows of the experiment.
+
+    A group is a data set or, in table 3, a share of labels. `advantage` is PG-learn's over the method, a mean over
+    pairs, and p its significance.
+    """
+    if experiment.by_share:
+        groups = {f"{percent} %": rows[rows["percent"] == percent] for percent in experiment.percents}
+    else:
+        groups = {data: rows[rows["data"] == data] for data in sets} | {MEAN: rows}
+    parts = [(group, method, part) for group, part in groups.items() for method in experiment.methods]
+    table = pd.DataFrame([_entry(experiment, *part) for part in parts])
+    if not experiment.by_share:
+        table = table.drop(columns=["paper_rank", "rank"])
+    return table[table["ours"].notna() | table["paper"].notna()].reset_index(drop=True)
+
+
+def _entry(experiment: Experiment, group: str, method: str, rows: pd.DataFrame) -> dict[str, Any]:
+    """What the paper prints of a method and what was measured."""
+    mine = rows[rows["method"] == method]
+    by_set = mine.groupby("data")["accuracy"]
+    by_split = rows.pivot_table(index=["data", "percent", "split"], columns="method", values="accuracy")
+    pairs = by_split.reindex(columns=[REFERENCE, method]).dropna() if method != REFERENCE else by_split[:0]
+    test = compared(pairs.get(REFERENCE, []), pairs.get(method, []))
+    printed = _printed(experiment, group, method, list(mine["data"].unique()))
+    return {
+        "group": group,
+        "method": method,
+        **printed,
+        "ours": by_set.mean().mean(),
+        "ours_mark": test.mark,
+        "difference": by_set.mean().mean() - printed["paper"],
+        "deviation": by_set.std(ddof=1).mean(),
+        "splits": by_set.count().max() if len(mine) else 0,
+        "pairs": test.pairs,
+        "p": test.p,
+        "advantage": test.advantage,
+        "seconds": mine["seconds"].mean(),
+        "rank": _rank(experiment, method, rows),
+    }
+
+
+def _printed(experiment: Experiment, group: str, method: str, sets: list[str]) -> dict[str, Any]:
+    """The paper's figure with its mark and rank; for the mean, that of its figures on the sets that were measured.
+
+    A figure over all data sets is no match for one that was measured on some of them.
+    """
+    figures = published(experiment.name)
+    if experiment.by_share and 0 < len(sets) < len(NAMES):
+        return {"paper": NAN, "paper_mark": "", "paper_rank": NAN}
+    if group == MEAN:
+        of_sets = [figures["accuracy"].get((data, method), NAN) for data in sets]
+        return {"paper": pd.Series(of_sets, dtype=float).mean(), "paper_mark": "", "paper_rank": NAN}
+    of_method = figures.reindex([(group, method)]).iloc[0]
+    mark = of_method["mark"] if pd.notna(of_method["mark"]) else ""
+    return {"paper": of_method["accuracy"], "paper_mark": mark, "paper_rank": of_method.get("rank", NAN)}
+
+
+def _rank(experiment: Experiment, method: str, rows: pd.DataFrame) -> float:
+    of_paper = set(published(experiment.name).index.get_level_values("method"))
+    means = rows.pivot_table(index="data", columns="method", values="accuracy")
+    means = means[[name for name in means.columns if name in of_paper | {method}]].dropna().round(9)
+    return float(means.rank(axis=1, ascending=False).mean().get(method, NAN))
+
+
+def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
+    """Title, setting, the table and the verdicts."""
+    lines = _cells(table)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width if at < 2 else "-" * (width - 1) + ":" for at, width in enumerate(widths)])
+    rows = [" | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+    told = [f"- {verdict}" for verdict in verdicts(table)]
+    return "\n".join(
+        [f"### {experiment.title}", "", f"{experiment.setting}.", "", *(f"| {row} |" for row in rows), "", *told]
+    )
+
+
+def verdicts(table: pd.DataFrame) -> list[str]:
+    """Where PG-learn is significantly better, method by method."""
+    found = []
+    tested = table[(table["group"] != MEAN) & (table["pairs"] > 0)]
+    for method, tests in tested.groupby("method", sort=False):
+        better = (tests["ours_mark"] != "").sum()
+        worse = ((tests["advantage"] < 0) & (tests["p"] < LEVEL)).sum()
+        less = f", worse on {worse}" if worse else ""
+        found.append(f"{REFERENCE} is better than {method} on {better} of {len(tests)} at p < {LEVEL}{less}.")
+    return found
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    """The head and the lines, as they are shown."""
+    has_ranks = "rank" in table
+    lines = [["labels" if has_ranks else "data set", "method", "paper", "ours", "difference"]]
+    lines[0] += [*(["rank: paper", "ours"] if has_ranks else []), "p", "splits", "s/fit"]
+    for entry in table.to_dict("records"):
+        line = [SHOWN.get(entry["group"], entry["group"]), entry["method"]]
+        line += [_text(entry["paper"], ".4f") + entry["paper_mark"], _text(entry["ours"], ".4f") + entry["ours_mark"]]
+        line += [_text(entry["difference"], "+.4f")]
+        line += [_text(entry["paper_rank"], ".2f"), _text(entry["rank"], ".2f")] if has_ranks else []
+        line += [_text(entry["p"], ".2g"), str(entry["splits"] or ""), _text(entry["seconds"], ".1f")]
+        lines.append(line)
+    return lines
+
+
+def _text(figure: float, form: str) -> str:
+    return "" if pd.isna(figure) else format(figure, form)

@@ -1,5 +1,0 @@
-"""How labels spread over a given graph."""
-
-from pglearn.propagation.lgc import LGC, Solution, System, is_blurred
-
-__all__ = ["LGC", "Solution", "System", "is_blurred"]

@@ -1,0 +1,103 @@
+"""Figures: what they show, and that they are drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pglearn.paper import figures
+from pglearn.paper.methods import Budget
+from pglearn.paper.traces import Trace
+
+ROWS = pd.DataFrame(
+    [
+        ("PG-learn", "coil", 20, 0.8, 3.0),
+        ("PG-learn", "coil", 10, 0.6, 1.0),
+        ("PG-learn", "coil", 10, 0.8, 3.0),
+        ("mine", "coil", 10, 0.5, 1.0),
+        ("PG-learn", "yale", 10, 0.9, 1.0),
+        ("PG-learn", "another", 10, 0.9, 1.0),
+    ],
+    columns=["method", "data", "percent", "accuracy", "seconds"],
+)
+CURVES = figures.error_curves(ROWS, ROWS["percent"], ROWS["seconds"])
+TRACE = Trace(
+    rows=pd.DataFrame(
+        {
+            "candidate": [0, 1, 0, 2],
+            "until": [1.0, 1.0, 2.0, 2.0],
+            "loss": [3.0, 2.0, 1.0, 4.0],
+            "validation": [0.1, 0.2, 0.3, 0.4],
+            "test": [0.5, 0.6, 0.7, 0.8],
+        }
+    ),
+    weights=np.array([4.0, 4.0, 1.0, 1.0]),
+)
+
+
+def test_the_error_is_the_mean_over_splits_and_so_is_the_time():
+    coil = CURVES[(CURVES["data"] == "coil") & (CURVES["method"] == "PG-learn")]
+    np.testing.assert_allclose(coil["error"], [0.3, 0.2])
+    np.testing.assert_allclose(coil["x"], [2.0, 3.0])
+
+
+def test_weights_are_averaged_as_shares():
+    np.testing.assert_allclose(figures.mean_shares([TRACE.weights, np.ones(4)]), [0.325, 0.325, 0.175, 0.175])
+
+
+def test_the_best_has_the_lowest_loss_of_its_round_and_a_trace_comes_back_from_its_file(tmp_path):
+    TRACE.save(tmp_path / "trace.npz")
+    read = Trace.load(tmp_path / "trace.npz")
+    assert read.rows.equals(TRACE.rows)
+    np.testing.assert_array_equal(read.weights, TRACE.weights)
+    assert read.best["candidate"].tolist() == [1, 0]
+    assert read.best["test"].tolist() == [0.6, 0.7]
+
+
+DRAWINGS = {
+    "validation loss": lambda: figures.draw_search(Budget(4, 4), points=48, resolution=5),
+    "COIL": lambda: figures.draw_progress(dict.fromkeys(("coil", "yale"), TRACE), "title"),
+    "mine": lambda: figures.draw_errors(CURVES, "title", "seconds", log_x=True),
+    "Yale": lambda: figures.draw_weights({"coil": TRACE.weights, "yale": TRACE.weights}),
+}
+
+
+@pytest.mark.parametrize("word", DRAWINGS)
+def test_every_figure_is_a_small_drawing_that_is_the_same_twice(word, tmp_path):
+    pytest.importorskip("matplotlib")
+    path, drawn = tmp_path / "figure.svg", []
+    for _ in range(2):
+        figures.save(DRAWINGS[word](), path)
+        drawn.append(path.read_text(encoding="utf-8"))
+    assert drawn[0] == drawn[1]
+    assert drawn[0].rstrip().endswith("</svg>")
+    assert word in drawn[0]
+    assert len(drawn[0]) < 30_000
+
+
+def test_the_paths_of_a_search_lie_in_the_landscape_of_its_loss():
+    pytest.importorskip("matplotlib")
+    axes = figures.draw_search(Budget(4, 4), points=48, resolution=5).axes[0]
+    paths = [line for line in axes.lines if line.get_marker() != "*"]
+    assert len(paths) == 8, "four candidates and two new ones at each of two eliminations"
+    assert sum(path.get_color() == figures.TEST for path in paths) == 4, "alive at the end"
+    assert max(len(path.get_xdata()) for path in paths) == 3, "rounds"
+    low, high = np.transpose([axes.get_xlim(), axes.get_ylim()])
+    assert all(((low < path.get_xydata()) & (path.get_xydata() < high)).all() for path in paths)
+
+
+def test_the_best_is_bold_and_every_candidate_thin():
+    pytest.importorskip("matplotlib")
+    axes = figures.draw_progress({"coil": TRACE}, "title").axes[0]
+    assert [line.get_linewidth() for line in axes.lines] == [0.5, 2.5, 0.5, 2.5], "of validation and of test"
+    thin = np.array([0.5, 0.7, np.nan, 0.6, np.nan, 0.8, np.nan])
+    np.testing.assert_array_equal(axes.lines[2].get_ydata(), thin, "three candidates with gaps between them")
+    np.testing.assert_allclose(axes.lines[3].get_ydata(), [0.6, 0.7])
+
+
+def test_noise_is_drawn_beside_the_given_features():
+    pytest.importorskip("matplotlib")
+    axes = figures.draw_weights({"coil": TRACE.weights}).axes[0]
+    medians = [float(line.get_ydata()[0]) for line in axes.lines if line.get_color() == "black"]
+    assert {medians[0], medians[-1]} == {1.0, 0.25}

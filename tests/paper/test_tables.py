@@ -1,0 +1,129 @@
+"""Tables: the paper's figures as printed, means, ranks, marks, and Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pglearn.paper import tables
+from pglearn.paper.datasets import NAMES
+from pglearn.paper.experiments import EXPERIMENTS, Cell, budgets_over_time
+from pglearn.paper.methods import METHODS, Budget
+from pglearn.paper.results_file import row_of
+from pglearn.paper.run import Outcome
+from pglearn.paper.tables import published, table_of
+
+TABLE_2 = replace(EXPERIMENTS["table2"], methods=("PG-learn", "Grid", "mine"))
+TABLE_3 = replace(EXPERIMENTS["table3"], methods=("PG-learn", "Grid", "Rand_d", "mine"), percents=(10, 50))
+OF_PAPER = ("PG-learn", "MinEnt", "IDML", "AEW", "Grid", "Rand_d")
+
+
+def test_the_figures_are_the_papers_and_its_own_tables_agree():
+    """The first line of table 3 is the mean of table 2, which a slip of the hand here would undo."""
+    second, third = (published(name)[["accuracy", "mark"]] for name in ("table2", "table3"))
+    assert [*second.loc["coil"]["accuracy"]] == [0.9232, 0.9116, 0.7508, 0.9100, 0.8929, 0.8764]
+    by_set = second["accuracy"].unstack()[list(OF_PAPER)]
+    np.testing.assert_allclose(third["accuracy"]["10 %"][list(OF_PAPER)], by_set.mean(), atol=1e-4)
+    ranks = by_set.rank(axis=1, ascending=False).mean()
+    np.testing.assert_allclose(published("table3")["rank"]["10 %"][list(OF_PAPER)], ranks)
+    ours = third.xs("PG-learn", level="method")["accuracy"]
+    assert [*ours] == [0.8819, 0.8900, 0.9085, 0.9153, 0.9251]
+    assert [*published("table4")["accuracy"]["yale"]] == [0.6859, 0.5671, 0.5925, 0.5298]
+    assert {method for _, method in third.index} == set(OF_PAPER) < set(METHODS)
+    weak = [key for key, mark in second["mark"].items() if mark == "△"]
+    assert weak == [("mnist", "IDML"), ("umist", "IDML"), ("yale", "MinEnt")]
+
+
+def rows(experiment, accuracy_of, sets=("coil", "yale")):
+    """A row for every fit, with the accuracy that the function gives."""
+    cells = experiment.cells(sets)
+    return pd.DataFrame([row_of(Outcome(cell, seconds=2.0, accuracy=accuracy_of(cell)), {}) for cell in cells])
+
+
+def steadily(cell: Cell) -> float:
+    """Grid loses every split by another margin, mine wins them all, Rand_d is last on coil alone."""
+    ours = 0.9 if cell.data == "coil" else 0.8
+    gap = 0.001 * (cell.split + 1)
+    least = 0.5 if cell.data == "coil" else ours + 0.02
+    return {"PG-learn": ours, "Grid": ours - gap, "Rand_d": least, "mine": ours + gap}[cell.method]
+
+
+def entry(table, group, method):
+    (found,) = table[(table["group"] == group) & (table["method"] == method)].to_dict("records")
+    return found
+
+
+def test_means_differences_marks_and_verdicts():
+    table = table_of(TABLE_2, rows(TABLE_2, steadily), ("coil", "yale"))
+    grid = entry(table, "coil", "Grid")
+    assert grid["ours"] == pytest.approx(0.9 - 0.0055)
+    assert grid["difference"] == pytest.approx(0.9 - 0.0055 - 0.8929)
+    assert grid["deviation"] == pytest.approx(np.std(0.001 * np.arange(1, 11), ddof=1))
+    assert grid["p"] == pytest.approx(2 / 1024)
+    assert (grid["ours_mark"], grid["splits"], grid["seconds"]) == ("▲", 10, 2.0)
+    mine = entry(table, "coil", "mine")
+    assert np.isnan([mine["paper"], mine["difference"]]).all()
+    assert (mine["ours_mark"], mine["advantage"] < 0) == ("", True)
+    assert entry(table, "coil", "PG-learn")["pairs"] == 0
+    mean = entry(table, "mean", "PG-learn")
+    assert mean["ours"] == pytest.approx(0.85)
+    assert mean["paper"] == pytest.approx((0.9232 + 0.8234) / 2), "over the same sets"
+    assert tables.verdicts(table) == [
+        "PG-learn is better than Grid on 2 of 2 at p < 0.01.",
+        "PG-learn is better than mine on 0 of 2 at p < 0.01, worse on 2.",
+    ]
+
+
+def test_ranks_are_among_the_papers_methods_and_one_more():
+    table = table_of(TABLE_3, rows(TABLE_3, steadily), ("coil", "yale"))
+    ranks = {method: entry(table, "50 %", method)["rank"] for method in TABLE_3.methods}
+    # coil: PG-learn, Grid, Rand_d; yale: Rand_d, PG-learn, Grid. Mine is first on coil and second on yale.
+    assert ranks == {"PG-learn": 1.5, "Grid": 2.5, "Rand_d": 2.0, "mine": 1.5}
+    assert entry(table, "50 %", "Grid")["pairs"] == 20, "splits of all data sets"
+    table = table_of(TABLE_3, rows(TABLE_3, lambda cell: 0.5), ("coil", "yale"))
+    assert entry(table, "10 %", "PG-learn")["rank"] == 2.0, "equal accuracies share their rank"
+
+
+def test_markdown():
+    one = replace(TABLE_3, percents=(10,))
+    table = table_of(one, rows(one, steadily, NAMES), NAMES)
+    text = tables.markdown(one, table)
+    assert "B = 16, T = 4, unit 0.2 s for every method" in text
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    assert len({len(line) for line in text.splitlines() if line[:1] == "|"}) == 1, "columns stand below each other"
+    assert cells[0] == [
+        "labels",
+        "method",
+        "paper",
+        "ours",
+        "difference",
+        "rank: paper",
+        "ours",
+        "p",
+        "splits",
+        "s/fit",
+    ]
+    p = f"{entry(table, '10 %', 'Grid')['p']:.2g}"
+    assert cells[3] == ["10 %", "Grid", "0.8129▲", "0.8145▲", "+0.0016", "4.80", "2.80", p, "10", "2.0"]
+
+
+def test_the_papers_mean_over_five_sets_is_not_compared_with_one_over_some():
+    every = rows(TABLE_3, steadily, NAMES)
+    table = table_of(TABLE_3, every[(every["method"] != "Grid") | (every["data"] != "yale")], NAMES)
+    grid = entry(table, "10 %", "Grid")
+    assert np.isnan(grid["paper"])
+    assert grid["pairs"] == 40, "the splits that both have"
+    assert entry(table, "10 %", "PG-learn")["difference"] == pytest.approx(0.82 - 0.8819)
+    nothing = table_of(TABLE_3, every[:0], NAMES)
+    assert entry(nothing, "10 %", "Grid")["paper"] == 0.8129
+
+
+def test_the_experiments_are_the_papers():
+    two, three, four = (EXPERIMENTS[f"table{number}"] for number in (2, 3, 4))
+    assert [(one.percents, one.noise) for one in (two, four)] == [((10,), "none"), ((20,), "uniform")]
+    assert three.percents == (10, 20, 30, 40, 50)
+    assert len({cell.budget for cell in two.cells(NAMES)}) == 1, "equal budgets for all methods"
+    assert [budget.units for budget in budgets_over_time(Budget(20, 4))] == [1, 2, 5, 10, 20]
