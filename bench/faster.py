@@ -40,11 +40,11 @@ STAGES = {  # what they are called, by file and function
     "objective/graph/edges.py between": "edges",
     "objective/graph/differences.py distances": "distances on the edges",
     "objective/propagation/conjugate.py conjugate_gradients": "conjugate gradients",
-    "objective/scores.py factors": "adjoint",
+    "objective/propagation/lgc_scores.py factors": "adjoint",
     "objective/adjoint.py inner_products": "products on the edges",
     "objective/graph/differences.py contracted": "contraction with the features",
     "objective/views.py views_for": "views",
-    "objective/propagation/lgc.py factor": "dense factors, where rows are hardly reached",
+    "objective/propagation/linear_system.py factor": "dense factors, where rows are hardly reached",
 }
 
 

@@ -70,7 +70,7 @@ def adjoint(quick: bool) -> Iterator[Figure]:
     with threadpool_limits(1):
         configuration = Configuration(K, even_weights(X))
         graph, edges = engine.graph(problem, configuration), engine.searched(problem, configuration)
-        forward, _ = best_of(20, lambda: engine.propagation.system(graph).solve(B))
+        forward, _ = best_of(20, lambda: engine.propagation.linear_system(graph).solve(B))
         whole, _ = best_of(20, lambda: engine.on_edges(problem, configuration, replace(edges, solutions={})))
     yield Figure("forward solve on a given graph", f"{1e3 * forward:.4g} ms")
     yield Figure("loss and gradient on it / forward solve", f"{whole / forward:.3g}×", "≤ 3×")

@@ -51,7 +51,7 @@ def our_spreading(n: int, d: int) -> dict[str, float]:
         with Clock() as clock:
             edges = Edges.between_neighbours(k_near(X, K)[0])
             graph = graph_of_exponents(edges, np.zeros(len(edges)))
-            F = LGC(ALPHA, tolerance=RESIDUAL).system(graph).solve(Y).F
+            F = LGC(ALPHA, tolerance=RESIDUAL).linear_system(graph).solve(Y).F
     found = {"seconds": clock.seconds, "memory": clock.grown / X.nbytes, "iterations": iterations(graph.P, Y)}
     return found | {"accuracy": float((F.argmax(axis=1) == y)[~shown].mean())}
 

@@ -20,7 +20,7 @@ from pglearn.objective.graph import weighted_graph
 from pglearn.objective.loss import LOSSES, Log
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC
-from pglearn.objective.scores import FORMS, cheapest_form
+from pglearn.objective.propagation.lgc_scores import FORMS, cheapest_form
 from tests import oracle
 from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 
@@ -39,7 +39,7 @@ pairs = pytest.mark.parametrize(
 def solver(request, monkeypatch):
     """What solves: the factor where the system is small, or conjugate gradients always."""
     if request.param == "iterations":
-        monkeypatch.setattr("pglearn.objective.propagation.lgc.DENSE_LIMIT", 0)
+        monkeypatch.setattr("pglearn.objective.propagation.linear_system.DENSE_LIMIT", 0)
 
 
 def by_the_oracle(problem, a, k, loss="log", mu=MU, h=1e-5):
@@ -170,7 +170,7 @@ def test_all_forms_give_the_same_and_the_cheapest_is_chosen(name):
     example = EXAMPLES[name]
     problem = example.problem()
     assert cheapest_form(problem) == example.form
-    system = LGC(MU).system(weighted_graph(example.X, example.a, example.k))
+    system = LGC(MU).linear_system(weighted_graph(example.X, example.a, example.k))
     scores = {form: of(problem, system) for form, of in FORMS.items()}
     dg_dS = np.random.default_rng(0).normal(size=scores["by label"].S.shape)
     pulls = {form: np.einsum("ir,jr->ij", *of.factors(dg_dS)) for form, of in scores.items()}
@@ -191,7 +191,7 @@ def test_rows_that_others_barely_reach_are_solved_for_one_by_one_where_few_of_ma
     X = np.vstack([points(24, 2), points(3, 2, seed=1) + np.array([60, 0])])
     problem = Problem.of(X, np.append(partly_labelled(24, 24), [0, -1, -1]))
     problem = replace(problem, scored=problem.scored & (np.arange(25) >= 20))
-    system = LGC(MU).system(weighted_graph(X, np.array([0.05, 0.5]), 26)).finer()
+    system = LGC(MU).linear_system(weighted_graph(X, np.array([0.05, 0.5]), 26)).finer()
     by_row, by_label = (FORMS[form](problem, system) for form in ("by row", "by label"))
     assert by_row.S.sum(axis=1).min() < 1e-40
     dg_dS = np.random.default_rng(0).normal(size=by_row.S.shape) / by_row.S.sum(axis=1, keepdims=True)

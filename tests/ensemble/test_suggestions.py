@@ -16,7 +16,7 @@ from pglearn import PGLearnClassifier
 from pglearn.ensemble.suggestions import POOL, entropy, suggested
 from pglearn.errors import InputError
 from pglearn.objective.graph import weighted_graph
-from pglearn.objective.propagation import LGC, Solution
+from pglearn.objective.propagation import LGC
 
 
 def fit(X, y, **parameters):
@@ -95,26 +95,26 @@ NONE = np.array([], dtype=int)
 def islands(*sizes):
     """Points on a line in groups far from each other, and the system of their graph."""
     x = np.concatenate([1000.0 * group + np.arange(size) for group, size in enumerate(sizes)])
-    return LGC(0.9).system(weighted_graph(x[:, None], np.array([0.1]), 2))
+    return LGC(0.9), weighted_graph(x[:, None], np.array([0.1]), 2)
 
 
 def test_rows_in_doubt_come_first_larger_groups_before_smaller_and_each_group_once():
-    assert sorted(suggested(islands(6, 6), np.full((12, 2), 0.5), NONE, 2) // 6) == [0, 1]
-    assert suggested(islands(6, 30), np.full((36, 2), 0.5), NONE, 1)[0] >= 6
+    assert sorted(suggested(*islands(6, 6), np.full((12, 2), 0.5), NONE, 2) // 6) == [0, 1]
+    assert suggested(*islands(6, 30), np.full((36, 2), 0.5), NONE, 1)[0] >= 6
     clear = np.vstack([np.tile([0.5, 0.5], (4, 1)), np.tile([1.0, 0.0], (8, 1))])
-    assert sorted(suggested(islands(4, 8), clear, np.arange(4, 12, 2), 4)) == [0, 1, 2, 3]
+    assert sorted(suggested(*islands(4, 8), clear, np.arange(4, 12, 2), 4)) == [0, 1, 2, 3]
 
 
 def test_rows_that_no_label_reaches_are_in_doubt_however_sure_they_look_and_labelled_ones_are_not():
-    assert suggested(islands(6, 6), np.tile([1.0, 0.0], (12, 1)), np.arange(6), 1)[0] >= 6
-    assert suggested(islands(4, 8), np.full((12, 2), 0.5), np.arange(5, 12), 1)[0] < 4
+    assert suggested(*islands(6, 6), np.tile([1.0, 0.0], (12, 1)), np.arange(6), 1)[0] >= 6
+    assert suggested(*islands(4, 8), np.full((12, 2), 0.5), np.arange(5, 12), 1)[0] < 4
 
 
 def test_a_pool_that_does_not_fit_is_drawn_by_doubt(monkeypatch):
     monkeypatch.setattr("pglearn.ensemble.suggestions.POOL", 8)
     probabilities = np.tile([1.0, 0.0], (36, 1))
     probabilities[30:] = 0.5
-    rows = suggested(islands(30, 6), probabilities, np.arange(0, 30, 3), 2)
+    rows = suggested(*islands(30, 6), probabilities, np.arange(0, 30, 3), 2)
     assert len(set(rows)) == 2
     assert (rows >= 30).any()
 
@@ -125,15 +125,15 @@ class Solved:
     def __init__(self, F):
         self.F, self.given = F, []
 
-    def solve(self, B):
-        self.given.append(B)
-        return Solution(self.F[:, : B.shape[1]], 1, 0.0, True)
+    def reach(self, graph, sources):
+        self.given.append(sources)
+        return self.F[:, : sources.shape[1]]
 
 
 def test_nothing_is_as_large_as_the_solution_itself():
     n = 4000
     system = Solved(np.random.default_rng(0).random((n, POOL), dtype=np.float32))
-    rows, peak = traced(lambda: suggested(system, np.full((n, 2), 0.5), np.arange(5), 3))
+    rows, peak = traced(lambda: suggested(system, None, np.full((n, 2), 0.5), np.arange(5), 3))
     assert len(rows) == 3
     assert peak < 0.2 * system.F.nbytes
     assert sparse.issparse(system.given[-1])

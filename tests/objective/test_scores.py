@@ -15,7 +15,8 @@ from pglearn.engine import Configuration, CPUEngine
 from pglearn.objective.graph import weighted_graph
 from pglearn.objective.loss import Entropy, Log
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC, Solution, System
+from pglearn.objective.propagation import LGC, Solution
+from pglearn.objective.propagation.linear_system import LinearSystem
 
 MANY_LABELS = """
 import numpy as np
@@ -57,7 +58,7 @@ def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, fi
             Solution(np.eye(4)[:, :2], 99, finest, False),
         ]
     )
-    monkeypatch.setattr(System, "solve", lambda *_: next(solved))
+    monkeypatch.setattr(LinearSystem, "solve", lambda *_: next(solved))
     graph = weighted_graph(np.arange(4.0)[:, None], np.ones(1), 2)
     found = CPUEngine().propagate(problem, graph)
     assert (found.iterations, found.converged) == (99, is_solved)
@@ -77,8 +78,8 @@ def test_float32_where_a_search_allows_it_changes_little(scored):
         assert found.loss == pytest.approx(expected.loss, rel=relative)
         np.testing.assert_allclose(found.dg_da, expected.dg_da, rtol=0, atol=relative * np.abs(expected.dg_da).max())
     graph, B = engine.graph(coarse, here[0]), np.eye(300)[:, :5]
-    assert engine.propagation.system(graph).solve(B).F.dtype == np.float32
-    assert LGC().system(graph).solve(B).F.dtype == np.float64
+    assert engine.propagation.linear_system(graph).solve(B).F.dtype == np.float32
+    assert LGC().linear_system(graph).solve(B).F.dtype == np.float64
 
 
 # What is carried from one evaluation of a candidate to its next
@@ -115,17 +116,17 @@ def test_edges_stay_for_as_many_evaluations_as_is_said(every, taken, monkeypatch
 @pytest.mark.parametrize("validation", ["loo", "kfold", "holdout"])
 @pytest.mark.parametrize("loss", [Log, Entropy])
 def test_solves_that_begin_from_the_last_take_fewer_products_to_nearly_the_same(loss, validation, monkeypatch):
-    products, solve = [], System.solve
+    products, solve = [], LinearSystem.solve
 
     def counted(system, *how):
         products.append((solution := solve(system, *how)).iterations)
         return solution
 
-    monkeypatch.setattr(System, "solve", counted)
+    monkeypatch.setattr(LinearSystem, "solve", counted)
     engine = CPUEngine(loss(), SEARCH, search_every=2)
     found = walked(engine, {}, validation)
     of_found = sum(products)
-    monkeypatch.setattr(System, "solve", lambda system, B, role: counted(replace(system, memory=None), B, role))
+    monkeypatch.setattr(LinearSystem, "solve", lambda system, B, role: counted(replace(system, memory=None), B, role))
     expected = walked(engine, {}, validation)
     assert of_found < 0.9 * (sum(products) - of_found)
     for one, other in zip(found, expected, strict=True):

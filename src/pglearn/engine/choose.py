@@ -12,7 +12,7 @@ from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
 from pglearn.objective.graph.approximate import APPROXIMATE_FROM
-from pglearn.objective.loss import Entropy, Loss
+from pglearn.objective.loss import Loss
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC
 from pglearn.parameters import choice
@@ -45,7 +45,7 @@ def chosen_engine(
     refused = ""
     if neighbors == "approximate":
         refused = "The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'."
-    elif isinstance(loss, Entropy):
+    elif loss.is_of_unlabelled:
         refused = "loss='entropy' is not known to the torch engine: use engine='cpu', or another loss."
     elif stays_sparse:
         refused = "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."

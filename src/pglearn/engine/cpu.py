@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.engine.base import Configuration, Evaluation
-from pglearn.objective.adjoint import gradient
 from pglearn.objective.graph import Edges, Graph
 from pglearn.objective.graph.approximate import k_near
 from pglearn.objective.graph.differences import Differences, differences
 from pglearn.objective.graph.neighbours import k_nearest, scaled_points
 from pglearn.objective.graph.weights import graph_of_exponents
-from pglearn.objective.loss import Entropy, Log, Loss, row_normalised
+from pglearn.objective.loss import Log, Loss, row_normalised, share_right
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC, Solution, is_blurred
-from pglearn.objective.scores import unlabelled_scores, validation_accuracy, validation_scores
+from pglearn.objective.propagation import LGC, Propagation, Solution
 
 
 @dataclass(eq=False)
@@ -36,10 +34,10 @@ class Carried:
 
 @dataclass(frozen=True)
 class CPUEngine:
-    """One configuration after another. Neighbours are found in the precision of X; solves are in that of LGC."""
+    """One configuration after another. Neighbours are found in the precision of X, solves are in the propagation's."""
 
     loss: Loss = field(default_factory=Log)
-    propagation: LGC = field(default_factory=LGC)
+    propagation: Propagation = field(default_factory=LGC)
     neighbours: str = "exact"
     """"exact" or "approximate"."""
     search_every: int = 1
@@ -58,16 +56,7 @@ class CPUEngine:
         return graph_of_exponents(found.edges, found.differences.distances(configuration.a), found.recall)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
-        B = self.propagation.source * problem.sources(beliefs)
-        system = self.propagation.system(graph)
-        solution = system.solve(B)
-        if is_blurred(solution.F.sum(axis=1), solution.doubt() / self.propagation.precision):
-            finer = system.finer()
-            if finer is not None:  # which is asked for all that rounding allows, and need not reach that
-                finest = finer.solve(B)
-                reached = finest.converged or (solution.converged and finest.residual <= solution.residual)
-                return replace(finest, converged=reached)
-        return solution
+        return self.propagation.system(graph, problem).labels(beliefs)
 
     def value_and_gradient(
         self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
@@ -110,12 +99,11 @@ class CPUEngine:
     def on_edges(self, view: Problem, configuration: Configuration, carried: Carried) -> Evaluation:
         """Loss, accuracy and gradient with the edges given."""
         graph = graph_of_exponents(carried.edges, carried.differences.distances(configuration.a), carried.recall)
-        system = self.propagation.system(graph, carried.solutions)
-        scores = validation_scores(view, system)
-        judged = unlabelled_scores(view, system) if isinstance(self.loss, Entropy) else scores
+        system = self.propagation.system(graph, view, carried.solutions)
+        scores = system.validation_scores()
+        judged = system.unlabelled_scores() if self.loss.is_of_unlabelled else scores
         S, _, pullback = row_normalised(judged.S, judged.least, self.propagation.dtype)
         g, dg_dS = self.loss(S, view.scored_codes)
         pulled, lift = pullback(dg_dS)
-        adjoint, F = judged.factors(pulled)
-        dg_da = lift * gradient(carried.differences, graph, self.propagation.alpha, adjoint, F, judged.is_symmetric)
-        return Evaluation(g, validation_accuracy(view, scores), dg_da, graph.recall)
+        dg_da = lift * carried.differences.contracted(judged.edge_pull(pulled))
+        return Evaluation(g, share_right(scores.S, scores.least, view.scored_codes), dg_da, graph.recall)

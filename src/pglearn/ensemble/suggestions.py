@@ -13,17 +13,19 @@ import numpy as np
 from scipy import sparse
 
 from pglearn.arrays import Array
-from pglearn.objective.propagation import System
+from pglearn.objective.graph import Graph
+from pglearn.objective.propagation import Propagation
 
 POOL = 300  # rows among which is chosen
 
 
-def suggested(system: System, probabilities: Array, labelled: Array, n: int) -> Array:
+def suggested(propagation: Propagation, graph: Graph, probabilities: Array, labelled: Array, n: int) -> Array:
     """Positions of `n` unlabelled rows, the most useful first; fewer where there are no more."""
-    doubt = doubts(system, probabilities, labelled)
+    doubt = doubts(propagation, graph, probabilities, labelled)
     pool = _pool(doubt, labelled, n)
     each = np.arange(len(pool))
-    reach = system.solve(sparse.csc_matrix((np.ones(len(pool)), (pool, each)), shape=(len(doubt), len(pool)))).F
+    sources = sparse.csc_matrix((np.ones(len(pool)), (pool, each)), shape=(len(doubt), len(pool)))
+    reach = propagation.reach(graph, sources)
     reach /= reach[pool, each]  # in place: of a large table it is by far the largest array there is
     np.clip(reach, 0, 1, out=reach)
     chosen: list[int] = []
@@ -35,11 +37,11 @@ def suggested(system: System, probabilities: Array, labelled: Array, n: int) -> 
     return np.asarray(pool[chosen])
 
 
-def doubts(system: System, probabilities: Array, labelled: Array) -> Array:
+def doubts(propagation: Propagation, graph: Graph, probabilities: Array, labelled: Array) -> Array:
     """How much is unknown of every row, from 0 (it is labelled) to 1."""
     sources = np.zeros((len(probabilities), 1))
     sources[labelled] = 1
-    arrived = np.maximum(system.solve(sources).F[:, 0], 0)
+    arrived = np.maximum(propagation.reach(graph, sources)[:, 0], 0)
     usual = np.median(np.delete(arrived, labelled)) if len(labelled) < len(arrived) else 1.0
     arrived_share = np.minimum(arrived / usual, 1) if usual > 0 else (arrived > 0).astype(float)
     doubt = 1 - (1 - entropy(probabilities)) * arrived_share

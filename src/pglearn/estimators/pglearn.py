@@ -53,7 +53,6 @@ from pglearn.tables.scaling import Scaling
 # tolerance and precision of LGC, and evaluations for which a candidate keeps its edges.
 SEARCH = {"float32": (1e-2, 1.0, 2), "float64": (1e-8, 1e-2, 1)}
 EVALUATIONS_OF_A_MEMBER = 2  # a graph of all rows and its labels take about as long as so many, row by row
-TOLERANCE_OF_SUGGESTIONS = 1e-8
 MAX_POWER = 30  # of two, up to which coordinates are searched in float32 as they are
 
 # What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on, but
@@ -339,8 +338,8 @@ class PGLearnClassifier(TableClassifier):
         neighbours, recall = (k_nearest(Z, best.k), 1.0) if exact else k_near(Z, best.k)
         warn_of_recall(recall)
         graph = graph_on_edges(view, best.a, Edges.between_neighbours(neighbours))
-        system = LGC(self.alpha, TOLERANCE_OF_SUGGESTIONS).system(graph)
-        return suggested(system, self.label_distributions_, ensemble.labelled, n)
+        propagation = LGC(self.alpha).for_search("float64")
+        return suggested(propagation, graph, self.label_distributions_, ensemble.labelled, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""

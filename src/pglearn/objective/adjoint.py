@@ -18,14 +18,11 @@ import numpy as np
 
 from pglearn.arrays import Array, blocks
 from pglearn.objective.graph import Graph
-from pglearn.objective.graph.differences import Differences
 from pglearn.runtime.threads import each
 
 
-def gradient(
-    differences: Differences, graph: Graph, mu: float, adjoint: Array, F: Array, is_symmetric: bool = False
-) -> Array:
-    """∂g/∂a, from the adjoint and the solution of the propagation on `graph`, and the differences over its edges.
+def edge_pull(graph: Graph, mu: float, adjoint: Array, F: Array, is_symmetric: bool = False) -> Array:
+    """B, from the adjoint and the solution of a propagation by P on `graph`.
 
     Where ⟨Λ_i, F_j⟩ = ⟨Λ_j, F_i⟩, which `is_symmetric` tells, it is computed once.
     """
@@ -35,8 +32,7 @@ def gradient(
         S = (S + inner_products(adjoint, F, edges.j, edges.i)) / 2
     SP = mu * S * graph.p
     q = edges.sums(SP, SP)
-    B = SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji)
-    return differences.contracted(B)
+    return np.asarray(SP - 0.5 * (q[edges.i] * graph.t_ij + q[edges.j] * graph.t_ji))
 
 
 def row_stochastic_pull(graph: Graph, R_ij: Array, R_ji: Array) -> Array:

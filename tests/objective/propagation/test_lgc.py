@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from tests.memory import MEASURING, needs_linux
 from tests.problems import points
 
 from pglearn.objective.graph import weighted_graph
-from pglearn.objective.propagation import LGC, System, conjugate
-from pglearn.objective.propagation import lgc as module
+from pglearn.objective.propagation import LGC, conjugate
+from pglearn.objective.propagation import linear_system as module
 from pglearn.objective.propagation.conjugate import BATCH, conjugate_gradients
 from pglearn.runtime.threads import at_most
 
@@ -23,7 +24,7 @@ from pglearn.runtime.threads import at_most
 @pytest.fixture(params=["factor", "iterations"])
 def system_of(request):
     """lgc, graph → system."""
-    return lambda lgc, graph: System(graph, lgc, is_direct=request.param == "factor")
+    return lambda lgc, graph: replace(lgc.linear_system(graph), is_direct=request.param == "factor")
 
 
 def graph_of(n=25, k=4):
@@ -101,15 +102,15 @@ def test_a_component_without_labels_gets_exactly_nothing(system_of):
 
 def test_a_finer_system_is_closer_in_float32_then_the_dense_factor_or_the_finest_iteration(monkeypatch):
     graph, B = graph_of(), one_hot()
-    coarse = LGC(0.9, 3e-2).system(graph, {})
+    coarse = LGC(0.9, 3e-2).linear_system(graph, {})
     closer = coarse.finer()
-    assert (closer.lgc.tolerance, closer.lgc.dtype, closer.memory) == (1e-4, "float32", coarse.memory)
+    assert (closer.tolerance, closer.dtype, closer.memory) == (1e-4, "float32", coarse.memory)
     exact = closer.finer()
     assert exact.solve(B).iterations == 0
     assert exact.finer() is None
     monkeypatch.setattr(module, "DENSE_LIMIT", 10)
     finest = closer.finer()
-    assert (finest.lgc.tolerance, finest.lgc.dtype, finest.memory) == (1e-14, "float64", None)
+    assert (finest.tolerance, finest.dtype, finest.memory) == (1e-14, "float64", None)
     assert finest.solve(B).iterations > closer.solve(B).iterations > coarse.solve(B).iterations > 0
     assert finest.finer() is None
 
@@ -124,19 +125,22 @@ def moved(a):
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-8])
 def test_a_solve_that_begins_from_the_last_solution_takes_fewer_products_to_the_same(tolerance):
     B, lgc, memory = np.eye(300)[:, :20], LGC(0.99, tolerance), {}
-    lgc.system(moved(0.3), memory).solve(B, "labels")
+    lgc.linear_system(moved(0.3), memory).solve(B, "labels")
     kept = memory["labels"]
-    begun, afresh = lgc.system(moved(0.301), memory).solve(B, "labels"), lgc.system(moved(0.301)).solve(B, "labels")
+    begun, afresh = (
+        lgc.linear_system(moved(0.301), memory).solve(B, "labels"),
+        lgc.linear_system(moved(0.301)).solve(B, "labels"),
+    )
     assert begun.converged
     assert begun.iterations < afresh.iterations
     np.testing.assert_allclose(begun.F, afresh.F, rtol=0, atol=2 * tolerance / (1 - lgc.alpha))
     assert memory["labels"] is begun.F is not kept
-    assert lgc.system(moved(0.301), memory).solve(B, "labels").iterations == 0, "nothing is left to do"
+    assert lgc.linear_system(moved(0.301), memory).solve(B, "labels").iterations == 0, "nothing is left to do"
 
 
 def test_what_a_solve_begins_from_is_that_of_its_role_and_shape():
     graph, memory, B = graph_of(), {"adjoint": np.ones((25, 7))}, one_hot()
-    expected, system = LGC().system(graph).solve(B).F, LGC().system(graph, memory)
+    expected, system = LGC().linear_system(graph).solve(B).F, LGC().linear_system(graph, memory)
     for role in ("", "adjoint", "labels"):
         np.testing.assert_array_equal(system.solve(B, role).F, expected)
     assert {role: F.shape for role, F in memory.items()} == {"adjoint": B.shape, "labels": B.shape}
@@ -162,7 +166,7 @@ def test_columns_that_have_become_zero_or_far_smaller_are_solved_all_the_same(be
 )
 def test_what_was_asked_for_is_reached_at_any_scale(scale, tolerance):
     graph, Y, alpha = graph_of(60), np.eye(60)[:, :8], 0.99
-    solution = LGC(alpha, tolerance).system(graph).solve(scale * Y)
+    solution = LGC(alpha, tolerance).linear_system(graph).solve(scale * Y)
     assert solution.converged
     expected = oracle.lgc(graph.P.toarray(), Y, alpha) / (1 - alpha)
     np.testing.assert_allclose(solution.F / scale, expected, rtol=0, atol=tolerance / (1 - alpha))
@@ -176,7 +180,7 @@ def test_the_number_of_threads_does_not_change_a_bit(shared_from, tolerance, mon
     monkeypatch.setattr(conjugate, "MOST_NUMBERS", 300 * 40)  # as for more points: columns are taken 40 at a time
     for threads in (1, 3):
         with at_most(threads):
-            found.append(LGC(0.99, tolerance).system(graph).solve(B))
+            found.append(LGC(0.99, tolerance).linear_system(graph).solve(B))
     assert found[0].converged
     np.testing.assert_array_equal(found[0].F, found[1].F)
     assert (found[0].residual, found[0].iterations) == (found[1].residual, found[1].iterations)
@@ -206,7 +210,7 @@ def test_a_solve_that_gets_nowhere_ends_and_says_so():
 @pytest.mark.parametrize("mu", [0.5, 0.99])
 def test_the_papers_power_iteration_may_be_ended_at_any_time(mu):
     graph, Y = graph_of(), one_hot()
-    P, F = graph.P.toarray(), LGC(mu).system(graph).solve((1 - mu) * Y).F
+    P, F = graph.P.toarray(), LGC(mu).linear_system(graph).solve((1 - mu) * Y).F
     errors = np.array([np.linalg.norm(oracle.power_iteration(P, Y, mu, steps) - F) for steps in range(60)])
     assert (errors[1:] <= mu * errors[:-1] + 1e-12).all()
     if mu == 0.99:
@@ -228,7 +232,7 @@ def spread(X):
     edges = Edges.between_neighbours(k_near(X, 10)[0])
     Y = np.zeros((len(X), 10))
     Y[np.arange(100), np.arange(100) % 10] = 0.01
-    return LGC(0.99, tolerance=1e-6).system(graph_of_exponents(edges, np.zeros(len(edges)))).solve(Y)
+    return LGC(0.99, tolerance=1e-6).linear_system(graph_of_exponents(edges, np.zeros(len(edges)))).solve(Y)
 
 spread(points(4_000))  # what is imported on first use does not count
 X = points(30_000)
@@ -252,7 +256,7 @@ def test_what_spreads_evenly_over_a_component_takes_no_iteration(tolerance):
     graph = weighted_graph(np.vstack([points(15), points(10, seed=1) + 1000]), np.full(4, 0.3), 4)
     roots = np.sqrt(np.asarray(graph.W.sum(axis=1)).ravel())
     B = np.column_stack([np.where(np.arange(25) < 15, roots, 0), np.where(np.arange(25) < 15, 0, roots)])
-    solution = LGC(0.99, tolerance).system(graph).solve(B)
+    solution = LGC(0.99, tolerance).linear_system(graph).solve(B)
     assert solution.iterations == 0
     np.testing.assert_allclose(solution.F, 100 * B, rtol=1e-4 if tolerance == 1e-2 else 1e-10)
     np.testing.assert_allclose((graph.modes.T @ graph.modes).toarray(), np.eye(2), atol=1e-12)

@@ -11,7 +11,7 @@ import torch
 
 from pglearn.arrays import Array
 from pglearn.objective.problem import Problem
-from pglearn.objective.scores import are_left_out_alone, cheapest_form
+from pglearn.objective.propagation.lgc_scores import are_left_out_alone, cheapest_form
 
 # torch leaves the results of many of its functions untyped
 Tensor: TypeAlias = Any

@@ -19,8 +19,8 @@ from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.objective.graph import Graph
 from pglearn.objective.loss import Loss
 from pglearn.objective.propagation import LGC, Solution, is_blurred
-from pglearn.objective.propagation.lgc import FINEST
-from pglearn.objective.scores import Scores
+from pglearn.objective.propagation.lgc_scores import Factored
+from pglearn.objective.propagation.linear_system import FINEST
 
 COLUMNS = 64  # right-hand sides or features that one sparse product takes
 
@@ -90,7 +90,7 @@ def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: i
     return g[0], accuracy[0], lift[0] * gradient(placed.X, graph, lgc.alpha, adjoint, F, block)
 
 
-def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Factored:
     n, c = len(placed.X), placed.n_classes
     B = torch.zeros(n, len(placed.shown_to_fold), c, dtype=torch.float64, device=placed.X.device)
     B[placed.labelled] = lgc.source * (placed.shown_to_fold.T[:, :, None] * placed.Y[:, None, :]).double()
@@ -102,10 +102,10 @@ def _by_fold(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
         G[rows, fold] = dg_dS
         return solved(graph.P, lgc, G.flatten(1))[0], F
 
-    return Scores(F.view_as(B)[rows, fold][None], c * _doubt(lgc) * float(B.flatten(1).norm(dim=0).max()), factors)
+    return Factored(F.view_as(B)[rows, fold][None], c * _doubt(lgc) * float(B.flatten(1).norm(dim=0).max()), factors)
 
 
-def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Factored:
     labels = placed.n_labels
     Z, _ = solved(graph.P, lgc, _ones_at(placed.labelled, len(placed.X)))
     shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
@@ -116,10 +116,10 @@ def _by_label(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
         return Z @ ((dg_dH + dg_dH.T) / 2), Z
 
     S = (shown * Z[placed.labelled[placed.scored]]) @ Y
-    return Scores(S[None], lgc.source * math.sqrt(labels) * _doubt(lgc), factors)
+    return Factored(S[None], lgc.source * math.sqrt(labels) * _doubt(lgc), factors)
 
 
-def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
+def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Factored:
     Z, _ = solved(graph.P, lgc, _ones_at(placed.labelled[placed.scored], len(placed.X)))
     shown, Y = lgc.source * placed.shown.double(), placed.Y.double()
 
@@ -137,7 +137,7 @@ def _by_row(placed: Placed, graph: DeviceGraph, lgc: LGC) -> Scores:
 
     S = (shown * Z[placed.labelled].T) @ Y
     chosen = factors_of_points_alone if placed.left_out_alone else factors
-    return Scores(S[None], lgc.source * math.sqrt(placed.n_labels) * _doubt(lgc), chosen)
+    return Factored(S[None], lgc.source * math.sqrt(placed.n_labels) * _doubt(lgc), chosen)
 
 
 def _ones_at(rows: Tensor, n: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pglearn.objective.loss.base import Loss, Yardstick, row_normalised
+from pglearn.objective.loss.base import Loss, Yardstick, row_normalised, share_right
 from pglearn.objective.loss.entropy import Entropy
 from pglearn.objective.loss.pointwise import Error, Exponential, Log, Power
 from pglearn.objective.loss.ranking import Ranking
@@ -27,4 +27,5 @@ __all__ = [
     "Ranking",
     "Yardstick",
     "row_normalised",
+    "share_right",
 ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from pglearn.arrays import Array
 
 class Loss(Protocol):
     """Scores and true classes → g and ∂g/∂S."""
+
+    is_of_unlabelled: ClassVar[bool] = False
+    """Whether it is of the rows without a label, and asks for no true class."""
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]: ...
 
@@ -57,6 +60,13 @@ def row_normalised(
         return np.where(reached, pull / (safe * LIFT[precision]), 0), LIFT[precision]
 
     return N, reached[:, 0], pullback
+
+
+def share_right(S: Array, least: Array | float, codes: Array) -> float:
+    """Share of the points whose own class has the highest score."""
+    N, reached, _ = row_normalised(S, least)
+    # A row that no label reaches is uniform: its first class is no prediction.
+    return float(((N.argmax(axis=1) == codes) & reached).mean())
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.errors import InputError
+from pglearn.objective.loss.base import Loss
 
 LEAST = 1e-6  # a class that has no score costs −log of this, and pulls no harder than that
 
 
-class Pointwise(ABC):
+class Pointwise(Loss, ABC):
     """g = Σ_v f(p_v)."""
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]:

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import expit
 
 from pglearn.arrays import Array
+from pglearn.objective.loss.base import Loss
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(Loss):
     """Pairwise learning to rank."""
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]:

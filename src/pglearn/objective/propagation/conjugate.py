@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from pglearn.arrays import Array
+from pglearn.objective.propagation.base import RightSides
 from pglearn.runtime.threads import each
 
 Product: TypeAlias = Callable[[Array], Array]
-RightSides: TypeAlias = Any  # an array, or a sparse one
 
 BATCH = 64  # right-hand sides that move together
 MOST_NUMBERS = 1 << 24  # in a batch: of many points fewer columns are taken at a time, for memory

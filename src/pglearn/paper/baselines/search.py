@@ -17,9 +17,9 @@ import numpy as np
 from pglearn.arrays import Array
 from pglearn.engine import CPUEngine
 from pglearn.objective.graph import Graph, weighted_graph
+from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Solution
-from pglearn.objective.scores import validation_accuracy, validation_scores
 from pglearn.runtime.events import VERSION, Listener, Stream
 
 # Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
@@ -126,7 +126,8 @@ class SpreadingMethod(Method):
     def accuracy(self, problem: Problem, graph: Graph) -> float:
         """On the scored labels, from the others."""
         lgc = LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION)
-        return validation_accuracy(problem, validation_scores(problem, lgc.system(graph)))
+        scores = lgc.system(graph, problem).validation_scores()
+        return share_right(scores.S, scores.least, problem.scored_codes)
 
     def spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""

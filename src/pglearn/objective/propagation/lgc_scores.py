@@ -28,15 +28,14 @@ import numpy as np
 from scipy import sparse
 
 from pglearn.arrays import Array
-from pglearn.objective.loss import row_normalised
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import System, is_blurred
+from pglearn.objective.propagation.linear_system import LinearSystem
 
 BARELY = 2.0**-30  # a row of S with a smaller sum is lost among the digits of what the point itself spreads
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Factored:
     """S, and the map from ∂g/∂S to factors (Λ, F) with ∂g/∂P_ij = μ (⟨Λ_i, F_j⟩ + ⟨Λ_j, F_i⟩) / 2."""
 
     S: Array
@@ -59,38 +58,12 @@ def cheapest_form(problem: Problem) -> str:
     return min(columns, key=lambda form: columns[form])
 
 
-def validation_scores(problem: Problem, system: System) -> Scores:
-    """Scores of the validation points, by the cheapest form."""
-    return _resolved(FORMS[cheapest_form(problem)], problem, system)
-
-
-def validation_accuracy(problem: Problem, scores: Scores) -> float:
-    """Share of the scored points whose own class has the highest score."""
-    S, reached, _ = row_normalised(scores.S, scores.least)
-    # A row that no label reaches is uniform: its first class is no prediction.
-    right = (S.argmax(axis=1) == problem.scored_codes) & reached
-    return float(right.mean())
-
-
-def unlabelled_scores(problem: Problem, system: System) -> Scores:
-    """Scores of the rows that carry none of the labels shown (`Problem.shown`)."""
-    return _resolved(_of_unlabelled, problem, system)
-
-
-def _resolved(form: Callable[[Problem, System], Scores], problem: Problem, system: System) -> Scores:
-    """Scores on a finer system where one cannot resolve a row."""
-    scores = form(problem, system)
-    while is_blurred(scores.S.sum(axis=1), scores.least) and (finer := system.finer()) is not None:
-        system, scores = finer, form(problem, finer)
-    return scores
-
-
-def _of_unlabelled(problem: Problem, system: System) -> Scores:
+def of_unlabelled(problem: Problem, system: LinearSystem) -> Factored:
     n, c = problem.n, problem.n_classes
     shown = problem.labelled[problem.shown]
     rows = np.setdiff1d(np.arange(n), shown)
     B = np.zeros((n, c))
-    B[shown, problem.codes[problem.shown]] = system.lgc.source
+    B[shown, problem.codes[problem.shown]] = system.source
     solution = system.solve(B, "unlabelled")
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
@@ -98,15 +71,15 @@ def _of_unlabelled(problem: Problem, system: System) -> Scores:
         G[rows] = dg_dS
         return system.solve(G, "adjoint").F, solution.F
 
-    return Scores(solution.F[rows], solution.doubt(rows) / system.lgc.precision, factors)
+    return Factored(solution.F[rows], solution.doubt(rows) / system.precision, factors)
 
 
-def _by_fold(problem: Problem, system: System) -> Scores:
+def _by_fold(problem: Problem, system: LinearSystem) -> Factored:
     n, c = problem.n, problem.n_classes
     folds = np.unique(problem.fold[problem.scored])
     f, label = (problem.fold != folds[:, None]).nonzero()  # a label enters where its own fold is not hidden
     shape, at = (n, len(folds) * c), (problem.labelled[label], f * c + problem.codes[label])
-    sources = sparse.csc_matrix((np.full(len(label), system.lgc.source), at), shape=shape)
+    sources = sparse.csc_matrix((np.full(len(label), system.source), at), shape=shape)
     solution = system.solve(sources, "labels")
     F = solution.F
     rows = problem.labelled[problem.scored, None]
@@ -117,10 +90,10 @@ def _by_fold(problem: Problem, system: System) -> Scores:
         entries = dg_dS.ravel(), (np.repeat(rows, c), columns.ravel())
         return system.solve(sparse.csc_matrix(entries, shape=shape), "adjoint").F, F
 
-    return Scores(S, solution.doubt(rows, columns) / system.lgc.precision, factors)
+    return Factored(S, solution.doubt(rows, columns) / system.precision, factors)
 
 
-def _by_label(problem: Problem, system: System) -> Scores:
+def _by_label(problem: Problem, system: LinearSystem) -> Factored:
     labels = len(problem.labelled)
     solution = system.solve(_ones_at(problem.labelled, problem.n), "labels")
     Z = solution.F
@@ -135,10 +108,10 @@ def _by_label(problem: Problem, system: System) -> Scores:
         return Z @ ((dg_dH + dg_dH.T) / 2).astype(Z.dtype, copy=False), Z
 
     doubt = solution.doubt(problem.labelled[problem.scored])
-    return Scores(S, system.lgc.source * doubt / system.lgc.precision, factors, is_symmetric=True)
+    return Factored(S, system.source * doubt / system.precision, factors, is_symmetric=True)
 
 
-def _by_row(problem: Problem, system: System) -> Scores:
+def _by_row(problem: Problem, system: LinearSystem) -> Factored:
     n = problem.n
     solution = system.solve(_ones_at(problem.labelled[problem.scored], n), "scored")
     Z = solution.F
@@ -147,9 +120,9 @@ def _by_row(problem: Problem, system: System) -> Scores:
     S = (weight * Z[problem.labelled].T) @ Y
 
     def factors_of_points_alone(dg_dS: Array) -> tuple[Array, Array]:
-        sources = np.full(len(problem.labelled), system.lgc.source), (problem.labelled, problem.codes)
+        sources = np.full(len(problem.labelled), system.source), (problem.labelled, problem.codes)
         F = system.solve(sparse.csc_matrix(sources, shape=(n, problem.n_classes)), "labels").F
-        own = system.lgc.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
+        own = system.source * dg_dS[np.arange(len(dg_dS)), problem.scored_codes]
         return F @ dg_dS.T.astype(F.dtype, copy=False) - Z * own.astype(Z.dtype, copy=False), Z
 
     def factors(dg_dS: Array) -> tuple[Array, Array]:
@@ -161,7 +134,7 @@ def _by_row(problem: Problem, system: System) -> Scores:
     told_apart = not ((sums > 0) & (sums < BARELY)).any()
     chosen = factors_of_points_alone if are_left_out_alone(problem) and told_apart else factors
     doubt = solution.transposed().doubt(slice(None), problem.labelled)
-    return Scores(S, system.lgc.source * doubt / system.lgc.precision, chosen)
+    return Factored(S, system.source * doubt / system.precision, chosen)
 
 
 def are_left_out_alone(problem: Problem) -> bool:
@@ -174,9 +147,9 @@ def _ones_at(rows: Array, n: int) -> sparse.csc_matrix:
     return sparse.csc_matrix((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(n, len(rows)))
 
 
-def _weight_of_labels(problem: Problem, system: System) -> Array:
+def _weight_of_labels(problem: Problem, system: LinearSystem) -> Array:
     """What a label (column) counts for a scored point (row): nothing in its own fold."""
-    return np.asarray(system.lgc.source * (problem.fold[problem.scored, None] != problem.fold))
+    return np.asarray(system.source * (problem.fold[problem.scored, None] != problem.fold))
 
 
 FORMS = {"by label": _by_label, "by row": _by_row, "by fold": _by_fold}
