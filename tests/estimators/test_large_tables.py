@@ -14,9 +14,9 @@ from tests.memory import traced
 
 from pglearn import PGLearnClassifier
 from pglearn.arrays import BLOCK
-from pglearn.objective import sample
+from pglearn.objective import searched as sample
 from pglearn.objective.problem import Problem
-from pglearn.objective.sample import searched_rows
+from pglearn.objective.searched import searched_rows
 from pglearn.runtime.progress import progress_bar
 from pglearn.tables.scaling import Scaling
 

@@ -56,8 +56,8 @@ def test_every_event_has_exactly_the_fields_of_the_table_and_the_first_describes
 
 
 def test_a_large_table_has_the_events_of_its_answer(monkeypatch):
-    monkeypatch.setattr("pglearn.objective.sample.ALL_UP_TO", 10)
-    monkeypatch.setattr("pglearn.objective.sample.SEARCHED_ROWS", 10)
+    monkeypatch.setattr("pglearn.objective.searched.ALL_UP_TO", 10)
+    monkeypatch.setattr("pglearn.objective.searched.SEARCHED_ROWS", 10)
     _, told = fitted(*points(40), budget=1, n_candidates=2, views=["given"])
     assert {event["event"] for event in told} > OF_LARGE_TABLES
     for event in told:

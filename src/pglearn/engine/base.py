@@ -1,4 +1,4 @@
-"""The contract of an engine: three methods between the mathematics and the hardware.
+"""The contract of an engine: what stands between the mathematics and the hardware.
 
 An engine takes a whole population of configurations, so that one may run them in turn and another as one batch.
 """
@@ -46,6 +46,11 @@ class Engine(Protocol):
     def loss(self) -> Loss: ...
 
     @property
+    def neighbours(self) -> str:
+        """How they are found: "exact" or "approximate"."""
+        ...
+
+    @property
     def together(self) -> int | None:
         """How many configurations it is best given at once; None for all there are."""
         ...
@@ -55,8 +60,16 @@ class Engine(Protocol):
         """What it is and where it runs, for people."""
         ...
 
+    def for_search(self, dtype: str) -> Engine:
+        """The same for the steps of a search in that precision, which need no more than their direction."""
+        ...
+
+    def for_answer(self, neighbours: str, is_large: bool) -> Engine:
+        """The same for the labels of all rows; as closely as time allows, where these are too many to be searched."""
+        ...
+
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        """The weighted graph of a configuration."""
+        """The weighted graph of a configuration, and how many of the exact neighbours it has (`Graph.recall`)."""
         ...
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:

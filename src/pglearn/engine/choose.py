@@ -6,33 +6,34 @@ import ctypes
 import logging
 import sys
 from importlib.util import find_spec
+from typing import Any
 
-from pglearn.arrays import is_sparse
+from pglearn.arrays import Points, is_sparse
 from pglearn.engine.base import Engine
 from pglearn.engine.cpu import CPUEngine
 from pglearn.errors import InputError
 from pglearn.objective.graph.approximate import APPROXIMATE_FROM
 from pglearn.objective.loss import Loss
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC
+from pglearn.objective.propagation import Propagation
+from pglearn.objective.views import View
 from pglearn.parameters import choice
 
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0
+OF_TORCH = ("lgc",)  # the propagations that it knows
 DISTANCES_PER_SECOND, UNKNOWNS_PER_SECOND = 8e10, 2e7  # of a core: features of distances, rows × labels of a solve
-TORCH_TOLERANCE, TORCH_PRECISION = 1e-8, 1e-2  # of its solves, which are in float64
 
 
 def chosen_engine(
     name: str,
     loss: Loss,
-    propagation: LGC,
+    propagation: Propagation,
     problem: Problem,
     evaluations: int,
     device_memory: float | None = None,
     dtype: str = "float32",
     neighbors: str = "exact",
-    search_every: int = 1,
 ) -> Engine:
     """The engine called `name`; "auto" is CUDA where torch sees one and the search is long enough to be worth it.
 
@@ -47,17 +48,17 @@ def chosen_engine(
         refused = "The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'."
     elif loss.is_of_unlabelled:
         refused = "loss='entropy' is not known to the torch engine: use engine='cpu', or another loss."
+    elif propagation.name not in OF_TORCH:
+        refused = f"propagation={propagation.name!r} is not known to the torch engine: use engine='cpu'."
     elif stays_sparse:
         refused = "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
     if name == "torch" and refused:
         raise InputError(refused)
     pays = not refused and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS
     if name == "torch" or (name == "auto" and pays and sees_cuda()):
-        if propagation.tolerance > TORCH_TOLERANCE:  # that is for solves that begin from the last one
-            propagation = LGC(propagation.alpha, TORCH_TOLERANCE, TORCH_PRECISION)
         return _torch_engine(loss, propagation, device_memory, dtype)
     found = chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse)
-    return CPUEngine(loss, propagation, found, search_every)
+    return CPUEngine(loss, propagation, found)
 
 
 def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
@@ -69,6 +70,12 @@ def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:
     if name == "auto":
         return "exact" if rows < APPROXIMATE_FROM else "approximate"
     return name
+
+
+def neighbours_among(X: Points, views: list[View], asked: str) -> str:
+    """How neighbours among the rows of X are found. Those of rows that stay sparse in a view always are exactly."""
+    stays_sparse = is_sparse(X) and any(view.axes is None for view in views)
+    return chosen_neighbours(asked, X.shape[0], stays_sparse)
 
 
 def announce_neighbours(asked: str, found: str, rows: int) -> None:
@@ -100,7 +107,7 @@ def sees_cuda() -> bool:
     return cuda_is_available()
 
 
-def _torch_engine(loss: Loss, propagation: LGC, device_memory: float | None, dtype: str) -> Engine:
+def _torch_engine(loss: Loss, propagation: Any, device_memory: float | None, dtype: str) -> Engine:
     if find_spec("torch") is None:
         raise InputError('engine="torch" needs PyTorch, which is not installed. Run: pip install "pglearn[torch]"')
     from pglearn.engine.torch import TorchEngine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,15 @@ import numpy as np
 from pglearn.arrays import Array
 from pglearn.engine.base import Configuration, Evaluation
 from pglearn.objective.graph import Edges, Graph
-from pglearn.objective.graph.approximate import k_near
+from pglearn.objective.graph.approximate import find_neighbours
 from pglearn.objective.graph.differences import Differences, differences
-from pglearn.objective.graph.neighbours import k_nearest, scaled_points
+from pglearn.objective.graph.neighbours import scaled_points
 from pglearn.objective.graph.weights import graph_of_exponents
 from pglearn.objective.loss import Log, Loss, row_normalised, share_right
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Propagation, Solution
+
+SEARCH_EVERY = {"float32": 2, "float64": 1}  # evaluations for which edges stay in a search, by its precision
 
 
 @dataclass(eq=False)
@@ -42,6 +44,13 @@ class CPUEngine:
     """"exact" or "approximate"."""
     search_every: int = 1
     """Evaluations of a candidate for which its edges stay, while their weights follow."""
+
+    def for_search(self, dtype: str) -> CPUEngine:
+        return replace(self, propagation=self.propagation.for_search(dtype), search_every=SEARCH_EVERY[dtype])
+
+    def for_answer(self, neighbours: str, is_large: bool) -> CPUEngine:
+        propagation = self.propagation.for_large_table() if is_large else self.propagation
+        return replace(self, propagation=propagation, neighbours=neighbours)
 
     @property
     def together(self) -> int | None:
@@ -91,7 +100,7 @@ class CPUEngine:
     def searched(self, view: Problem, configuration: Configuration) -> Carried:
         """New edges."""
         Z, k = scaled_points(view.X, configuration.a, view.centre), configuration.k
-        neighbours, recall = (k_nearest(Z, k), 1.0) if self.neighbours == "exact" else k_near(Z, k)
+        neighbours, recall = find_neighbours(Z, k, self.neighbours)
         del Z
         edges = Edges.between_neighbours(neighbours)
         return Carried(edges, differences(view.X, view.X, edges.i, edges.j), recall)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pglearn.arrays import Array, is_sparse, sparse_rows
-from pglearn.engine import Configuration, CPUEngine, chosen_engine
+from pglearn.engine import Configuration, chosen_engine
 from pglearn.engine.choose import announce_neighbours
 from pglearn.errors import InputError
 from pglearn.objective.graph.approximate import warn_of_recall
 from pglearn.objective.loss import LOSSES
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC
+from pglearn.objective.propagation import PROPAGATIONS
 from pglearn.parameters import check_whole, choice
 
 
@@ -88,10 +88,9 @@ def loss_and_gradient(
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
     problem = Problem.of(X, y, validation=validation, seed=random_state)
-    summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, {"lgc": LGC}, "propagation")(alpha)
+    summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
     objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
-    if isinstance(objective, CPUEngine):
-        announce_neighbours(neighbors, objective.neighbours, problem.n)
+    announce_neighbours(neighbors, objective.neighbours, problem.n)
     (evaluation,) = objective.value_and_gradient(problem, [Configuration(k, a)])
     if not (np.isfinite(evaluation.loss) and np.isfinite(evaluation.dg_da).all()):
         raise InputError(

@@ -13,6 +13,7 @@ from scipy import sparse
 from pglearn.arrays import Array, Points, is_sparse, parts_of, sparse_rows, table_of
 from pglearn.ensemble.class_shares import class_factors, scaled
 from pglearn.errors import ModelFileError
+from pglearn.objective.graph import Graph, weighted_graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
 from pglearn.objective.propagation.inductive import spreading
@@ -115,6 +116,10 @@ class GraphEnsemble:
     def in_view(self, view: int) -> Points:
         """The table in one of the views. All of them at once may be several times the table."""
         return self.views[view].transform_table(self.X)
+
+    def graph_of(self, member: Member, neighbours: str = "exact") -> Graph:
+        """The learned graph of a member, over all rows of the table; neighbours are found "exact" or "approximate"."""
+        return weighted_graph(self.in_view(member.view), member.a, member.k, neighbours=neighbours)
 
     def predict_proba(self, X: Points) -> Array:
         """Class probabilities of rows as they were given, which need not be in the table.

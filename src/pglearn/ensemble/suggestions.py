@@ -13,10 +13,20 @@ import numpy as np
 from scipy import sparse
 
 from pglearn.arrays import Array
+from pglearn.engine.choose import neighbours_among
+from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.objective.graph import Graph
+from pglearn.objective.graph.approximate import warn_of_recall
 from pglearn.objective.propagation import Propagation
 
 POOL = 300  # rows among which is chosen
+
+
+def suggestions(ensemble: GraphEnsemble, propagation: Propagation, neighbors: str, n: int) -> Array:
+    """Of the rows of the fitted table, over the graph of the best member; `neighbors` as the estimator has it."""
+    graph = ensemble.graph_of(ensemble.best, neighbours_among(ensemble.X, ensemble.views, neighbors))
+    warn_of_recall(graph.recall)
+    return suggested(propagation.for_search("float64"), graph, ensemble.distributions, ensemble.labelled, n)
 
 
 def suggested(propagation: Propagation, graph: Graph, probabilities: Array, labelled: Array, n: int) -> Array:

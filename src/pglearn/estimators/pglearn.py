@@ -3,66 +3,33 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
-import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
-from pglearn.arrays import Array, Points, column_medians, is_sparse, parts_of
-from pglearn.engine import CPUEngine, Engine, chosen_engine
-from pglearn.engine.choose import announce_neighbours
-from pglearn.ensemble.answer import Table, concluded, engine_of_the_answer, neighbours_among, neighbours_of
+from pglearn.arrays import Array
+from pglearn.ensemble.answer import SELECTIONS, Table, concluded
 from pglearn.ensemble.class_shares import checked_prior
 from pglearn.ensemble.graph_ensemble import GraphEnsemble
-from pglearn.ensemble.suggestions import suggested
-from pglearn.errors import InputError, ModelFileError
+from pglearn.ensemble.suggestions import suggestions
+from pglearn.errors import ModelFileError
 from pglearn.estimators import model_file
-from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
+from pglearn.estimators.base import TableClassifier, check_several_rows, one_column
+from pglearn.estimators.settings import Settings, propagation_of
 from pglearn.files import plain
-from pglearn.objective.graph import Edges, k_nearest, mean_distance
-from pglearn.objective.graph.approximate import k_near, warn_of_recall
-from pglearn.objective.graph.neighbours import scaled_points
-from pglearn.objective.graph.weights import graph_on_edges
-from pglearn.objective.loss import LOSSES, Yardstick
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC
-from pglearn.objective.sample import searched_rows
-from pglearn.objective.views import View, check_views, views_for
-from pglearn.parameters import choice
-from pglearn.runtime.events import Stream
+from pglearn.objective.searched import searched_problem
+from pglearn.runtime.events import Listener, Stream
 from pglearn.runtime.interrupts import first_interrupt
-from pglearn.runtime.threads import at_most, one_thread
-from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Candidate, Draws, Space, standing
-from pglearn.search.checkpoint import Checkpoint, identity_of, opened
-from pglearn.search.pool import LARGE, Pool, Task
-from pglearn.search.results import history, search_results, warn_of_failures
-from pglearn.search.workers import Here, Threads, Workers, workers_for
+from pglearn.runtime.progress import progress_bar
+from pglearn.search.results import history, search_results, warn_of_search
 from pglearn.tables.scaling import Scaling
-
-# A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
-# tolerance and precision of LGC, and evaluations for which a candidate keeps its edges.
-SEARCH = {"float32": (1e-2, 1.0, 2), "float64": (1e-8, 1e-2, 1)}
-EVALUATIONS_OF_A_MEMBER = 2  # a graph of all rows and its labels take about as long as so many, row by row
-MAX_POWER = 30  # of two, up to which coordinates are searched in float32 as they are
-
-# What may differ between a fit and the one that goes on from its checkpoint: nothing that the answer depends on, but
-# for last bits that the torch engine rounds otherwise with another device_memory.
-FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
-
-SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
-    "best": lambda found, survivors: found[:1],
-    "ensemble": lambda found, survivors: standing(found)[:survivors],
-}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -280,47 +247,45 @@ class PGLearnClassifier(TableClassifier):
         Ctrl-C ends the search, not the program: the answer is then the best found so far, and a warning says so. A
         second Ctrl-C stops as usual.
         """
-        from pglearn.runtime.progress import progress_bar
-
         begun = time.time()
-        table, search, task, workers = self._prepared(X, y)
-        self._announce(table, task.engine)
+        settings = Settings(self, y)
+        X = self._numbers(X, reset=True)
+        check_several_rows(X)
+        scaling = Scaling.for_points(X, self.scale)
+        problem = Problem.of(scaling.transform(X), one_column(y), validation=self.validation, seed=settings.seed)
+        shares = settings.class_shares(problem)
+        views, searched = searched_problem(problem, settings.views(problem), self.dtype, settings.seed)
+        table = Table(scaling, views, problem, is_sampled=searched.n < problem.n)
+        search = settings.search(searched)
+        engine = settings.engine(searched, search.evaluations)
+        answering = settings.engine_of_answer(engine, table)
         with (
-            self._cores(),
+            settings.cores(),
             first_interrupt() as interrupt,
-            self._opened_checkpoint(table, task) as checkpoint,
+            settings.opened_checkpoint(table, engine) as checkpoint,
             progress_bar(self.verbose) as shown,
         ):
-            with Pool(table.searched, task, workers) as pool:
-                interrupt.then = pool.stop
-                if interrupt.happened:
-                    pool.stop()
-                evaluations = search.schedule.survivors * EVALUATIONS_OF_A_MEMBER * table.problem.n / table.searched.n
-                told = about(table.X, table.problem) | {"searched": table.searched.n}
-                in_units = 0.0 if self.unit_seconds is not None else evaluations / self.unit_steps
-                names = {"engine": task.engine.name, "neighbors": neighbours_of(task.engine)}
-                result = search.run(pool, (*shown, *listeners), checkpoint, begun, answer=in_units, **names, **told)
-            chosen = choice(self.selection, SELECTIONS, "selection")(result.found, search.schedule.survivors)
-            emit = Stream((*shown, *listeners), result.events)
+            stream = (*shown, *listeners)
+            with settings.pool(searched, engine) as pool:
+                interrupt.calls(pool.stop)
+                about = settings.about(table, searched, engine)
+                result = search.run(pool, stream, checkpoint, begun, **about)
+            chosen = SELECTIONS[self.selection](result.found, search.schedule.survivors)
 
-            def is_ended() -> bool:
-                return interrupt.happened or (result.deadline is not None and time.time() >= result.deadline)
+            def is_over() -> bool:
+                return interrupt.happened or result.is_out_of_time()
 
-            told_of = emit if table.is_sampled else Stream()
-            with one_thread():
-                answered = self._conclude(table, task, result, chosen, told_of, is_ended)
+            emit = Stream(stream if table.is_sampled else (), result.events)
+            ensemble, self.graph_ = concluded(table, answering, chosen, shares, emit, is_over)
+        self._publish(ensemble)
+        answered = chosen[: len(ensemble.members)]
+        self.search_results_ = search_results(result.candidates, answered, self.views_, float(self.budget))
+        self.history_ = history(result.candidates)
+        self.engine_, self.neighbors_, self.n_searched_ = engine.name, answering.neighbours, searched.n
         self.stop_reason_ = result.reason
-        if answered < len(chosen):
+        if len(answered) < len(chosen):
             self.stop_reason_ = "interrupted" if interrupt.happened else "out of time"
-        self.engine_ = task.engine.name
-        self.n_searched_ = table.searched.n
-        warn_of_failures(result.candidates, chosen)
-        warn_of_recall(float(self.search_results_["recall"][self.search_results_["selected"]].min()))
-        if self.stop_reason_ == "interrupted":
-            warnings.warn(
-                "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
-                stacklevel=2,
-            )
+        warn_of_search(self.stop_reason_, result.candidates, answered)
         return self
 
     def suggest(self, n: int = 10) -> Array:
@@ -331,15 +296,7 @@ class PGLearnClassifier(TableClassifier):
         """
         check_is_fitted(self)
         parameters.check_whole("n", n, least=1)
-        ensemble, best = self._ensemble, self._ensemble.best
-        exact = neighbours_among(ensemble.X, ensemble.views, self.neighbors) == "exact"
-        view = ensemble.in_view(best.view)
-        Z = scaled_points(view, best.a, column_medians(view))
-        neighbours, recall = (k_nearest(Z, best.k), 1.0) if exact else k_near(Z, best.k)
-        warn_of_recall(recall)
-        graph = graph_on_edges(view, best.a, Edges.between_neighbours(neighbours))
-        propagation = LGC(self.alpha).for_search("float64")
-        return suggested(propagation, graph, self.label_distributions_, ensemble.labelled, n)
+        return suggestions(self._ensemble, propagation_of(self), self.neighbors, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""
@@ -349,121 +306,6 @@ class PGLearnClassifier(TableClassifier):
     def load(cls, path: str | PathLike[str]) -> Self:
         """A model written by :meth:`save`: predicts the same."""
         return cls.from_arrays(model_file.read(path))
-
-    def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Task, Workers]:
-        """Everything that can be wrong is found here, before any time is spent."""
-        check_labels_given(self, y)
-        names = check_views(self.views)
-        checked_prior(self.class_prior)
-        choice(self.selection, SELECTIONS, "selection")
-        loss = choice(self.loss, LOSSES, "loss")()
-        schedule = Schedule(self.budget, self.downsampling_rate, self.n_candidates)
-        k_range = parameters.whole_range("k_range", self.k_range, least=1)
-        bandwidth_range = parameters.positive_range("bandwidth_range", self.bandwidth_range)
-        parameters.check_whole("unit_steps", self.unit_steps, least=1)
-        parameters.check_positive_or_none("unit_seconds", self.unit_seconds)
-        parameters.check_positive_or_none("max_time", self.max_time)
-        tolerance, precision, search_every = choice(self.dtype, SEARCH, "dtype")
-        propagation = LGC(self.alpha, tolerance, precision)
-        parameters.check_positive_or_none("device_memory", self.device_memory)
-        if self.engine == "cpu" and self.device_memory is not None:
-            raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
-        workers = workers_for(self.executor, self.n_jobs)
-        if self.engine == "torch" and (self.executor is not None or not isinstance(workers, (Here, Threads))):
-            raise InputError(
-                "engine='torch' runs all candidates at once in this process: leave out n_jobs and executor, "
-                "or use engine='cpu'."
-            )
-        seed = parameters.seed(self.random_state)
-
-        X = self._numbers(X, reset=True)
-        check_several_rows(X)
-        scaling = Scaling.for_points(X, self.scale)
-        X = scaling.transform(X)
-        problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
-        checked_prior(self.class_prior, problem.classes)
-        # A hidden fold must not have shaped the coordinates: only a single label can be left out of them.
-        labels = (problem.labelled, problem.Y) if self.validation == "loo" else None
-        views = views_for(X, names, seed, labels)[: self.n_candidates]
-        rows = searched_rows(problem, seed)
-        searched = problem if rows is None else problem.among(rows)
-        views, (first, *others) = _in_precision(views, X, rows, self.dtype)
-        searched = replace(searched, X=first, others=tuple(others))
-        spaces = tuple(Space(view.X.shape[1], mean_distance(view.X, seed)) for view in searched.views)
-        draws = Draws(spaces, k_range, bandwidth_range, seed)
-        search = Search(schedule, draws, self.unit_steps, self.unit_seconds, self.max_time)
-        yardstick = Yardstick.of(loss, searched.scored_codes, searched.n_classes)
-        name = "cpu" if self.engine == "auto" and self.executor is not None else self.engine
-        engine = chosen_engine(
-            name,
-            loss,
-            propagation,
-            searched,
-            search.evaluations,
-            self.device_memory,
-            self.dtype,
-            self.neighbors,
-            search_every,
-        )
-        if engine.together is None or (self.executor is None and self.n_jobs is None and searched.n > LARGE):
-            workers = Here()  # by itself, with all cores
-        return Table(X, scaling, views, problem, searched, rows), search, Task(engine, Descent(yardstick)), workers
-
-    def _cores(self) -> AbstractContextManager[None]:
-        """As many as `n_jobs` says; by default all."""
-        if self.executor == "serial":
-            return at_most(1)
-        return nullcontext() if self.n_jobs is None else at_most(parameters.processes(self.n_jobs))
-
-    def _announce(self, table: Table, searched: Engine) -> None:
-        """What is done by less than all there is, for whoever listens to the logger "pglearn"."""
-        log = logging.getLogger("pglearn")
-        if table.is_sampled:
-            log.info("The search looks at %d of %d rows; all of them are labelled.", table.searched.n, table.problem.n)
-        labels, scored = len(table.searched.labelled), len(table.searched.scored_codes)
-        if self.validation == "loo" and scored < labels:
-            log.info("Leave-one-out hides %d of %d labels, one after another; all of them spread.", scored, labels)
-        if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
-            announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
-
-    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint | None]:
-        if self.checkpoint is None:
-            return nullcontext()
-        from pglearn import __version__
-
-        parameters.check_folder("checkpoint", self.checkpoint)
-        if isinstance(self.random_state, bool) or not isinstance(self.random_state, (int, np.integer)):
-            raise InputError(
-                f"checkpoint needs a whole number as random_state, and it is {self.random_state!r}: the search could "
-                "not go on with the same draws."
-            )
-        problem = table.problem
-        y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
-        chosen = {name: value for name, value in self.get_params().items() if name not in FREE_TO_CHANGE}
-        chosen |= {"engine": task.engine.name, "pglearn": __version__}
-        scaling = table.scaling
-        X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
-        return opened(Path(self.checkpoint), identity_of({"X": X, "y": y}, chosen))
-
-    def _conclude(
-        self,
-        table: Table,
-        task: Task,
-        result: SearchResult,
-        chosen: list[Candidate],
-        emit: Stream,
-        is_ended: Callable[[], bool],
-    ) -> int:
-        """The answer, and by how many of the chosen."""
-        engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
-        prior = checked_prior(self.class_prior, table.problem.classes)
-        ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit, is_ended)
-        chosen = chosen[: len(ensemble.members)]
-        self._publish(ensemble)
-        self.neighbors_ = neighbours_of(engine)
-        self.search_results_ = search_results(result.candidates, chosen, self.views_, float(self.budget))
-        self.history_ = history(result.candidates)
-        return len(chosen)
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         super()._publish(ensemble)
@@ -502,23 +344,6 @@ class PGLearnClassifier(TableClassifier):
         if len(state["feature_names"]):
             model.feature_names_in_ = state["feature_names"].astype(object)
         return model
-
-
-def _in_precision(views: list[View], X: Points, rows: Array | None, dtype: str) -> tuple[list[View], list[Points]]:
-    """The rows that are searched in each view; in float32 around their middle, and in other units if it has no numbers
-    for their squares. Sparse ones stay as they are."""
-    points: list[Points] = []
-    for number, view in enumerate(views):
-        Z = view.transform_table(X, rows)
-        if dtype == "float32" and not is_sparse(Z):
-            Z = Z - column_medians(Z)
-            power = int(np.frexp(np.abs(Z).max(initial=0))[1])
-            if abs(power) > MAX_POWER and not view.unit:
-                views = [*views[:number], view.in_units_of(power), *views[number + 1 :]]
-                Z = np.ldexp(Z, -power)
-            Z = Z.astype(dtype, copy=False)
-        points.append(Z)
-    return views, points
 
 
 def _is_plain(value: Any) -> bool:

@@ -7,6 +7,7 @@ its share of them, by all the other labels.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -40,6 +41,8 @@ def _loo(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array,
     # A class with one label cannot be found when that label is hidden: its row helps the others, unscored.
     scored = np.bincount(codes)[codes] > 1
     if scored.sum() > MOST_SCORED:
+        message = "Leave-one-out hides %d of %d labels, one after another; all of them spread."
+        logging.getLogger("pglearn").info(message, MOST_SCORED, len(codes))
         scored = np.isin(np.arange(len(codes)), drawn_by_class(np.flatnonzero(scored), codes, MOST_SCORED, rng))
     return np.arange(len(codes)), scored
 

@@ -75,7 +75,7 @@ class BaselineClassifier(TableClassifier):
             progress_bar(self.verbose) as shown,
         ):
             clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
-            interrupt.then = clock.stop
+            interrupt.calls(clock.stop)
             found = search(method, problem, clock, (*shown, *listeners), **about(X, problem))
             self._conclude(scaling, problem, method, found)
         if found.reason == "interrupted":

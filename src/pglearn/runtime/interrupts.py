@@ -14,8 +14,18 @@ class FirstInterrupt:
     """What the first Ctrl-C does, nothing until someone sets it; and whether it has come."""
 
     def __init__(self) -> None:
-        self.then: Callable[[], None] = lambda: None
         self.happened = False
+        self._action: Callable[[], None] = lambda: None
+
+    def calls(self, action: Callable[[], None]) -> None:
+        """From now on; and now, if it has come already."""
+        self._action = action
+        if self.happened:
+            action()
+
+    def come(self) -> None:
+        self.happened = True
+        self._action()
 
 
 @contextmanager
@@ -26,8 +36,7 @@ def first_interrupt() -> Iterator[FirstInterrupt]:
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, usual)
-        first.happened = True
-        first.then()
+        first.come()
 
     with _handled_by(on_interrupt if callable(usual) else usual):  # a job that ignores Ctrl-C goes on ignoring it
         yield first

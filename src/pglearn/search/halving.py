@@ -37,6 +37,9 @@ class SearchResult:
     deadline: float | None = None
     """When there is no more time, as of time.time()."""
 
+    def is_out_of_time(self) -> bool:
+        return self.deadline is not None and time.time() >= self.deadline
+
     @property
     def found(self) -> list[Candidate]:
         """Those that can answer, best first: in the race at the end and with something found. One that failed is among

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from pglearn.arrays import Array
+from pglearn.objective.graph.approximate import warn_of_recall
 from pglearn.search.candidate import NOT_FINITE, Candidate
 
 
@@ -36,6 +37,17 @@ def history(candidates: list[Candidate]) -> dict[str, Array]:
     return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
+def warn_of_search(reason: str, candidates: list[Candidate], chosen: list[Candidate]) -> None:
+    """What the user should know of how a search ended."""
+    warn_of_failures(candidates, chosen)
+    warn_of_recall(min(candidate.recall for candidate in chosen))
+    if reason == "interrupted":
+        warnings.warn(
+            "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
+            stacklevel=3,
+        )
+
+
 def warn_of_failures(candidates: list[Candidate], chosen: list[Candidate]) -> None:
     """Of candidates that raised; and of any failure, if the answer is by some that failed."""
     failures = [candidate.failure for candidate in candidates if candidate.failure is not None]
@@ -44,11 +56,11 @@ def warn_of_failures(candidates: list[Candidate], chosen: list[Candidate]) -> No
             f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
             f"those of the best that was found before, by one that ended with {failed[0]}. "
             "search_results_['failure'] has them all.",
-            stacklevel=3,
+            stacklevel=4,
         )
     elif raised := [failure for failure in failures if not failure.startswith(NOT_FINITE)]:
         warnings.warn(
             f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
             "search_results_['failure'] has them all.",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from pglearn.arrays import Array
-from pglearn.engine.base import Configuration, Evaluation
+from pglearn.engine.base import Configuration, Engine, Evaluation
 from pglearn.engine.cpu import CPUEngine
 from pglearn.engine.torch import dense, sparse
 from pglearn.engine.torch.neighbours import k_nearest
@@ -73,6 +73,18 @@ class TorchEngine:
 
     def __post_init__(self) -> None:
         choice(self.dtype, DTYPES, "dtype")
+
+    @property
+    def neighbours(self) -> str:
+        return "exact"
+
+    def for_search(self, dtype: str) -> TorchEngine:
+        return TorchEngine(self.loss, self.propagation.for_search("float64"), self.device, dtype, self.memory)
+
+    def for_answer(self, neighbours: str, is_large: bool) -> Engine:
+        if is_large:
+            return CPUEngine(self.loss, self.propagation, neighbours).for_answer(neighbours, is_large)
+        return self
 
     @property
     def together(self) -> int | None:

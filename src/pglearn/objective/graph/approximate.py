@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pglearn.arrays import Array
+from pglearn.arrays import Array, Points
 from pglearn.objective.graph.differences import differences
 from pglearn.objective.graph.neighbours import (
     ROWS,
@@ -31,6 +31,11 @@ LEAST_RECALL = 0.95
 LOOKED_AT = (8, 16, 32, 64, 128)  # lists, the fewest that reach it
 ROWS_PER_LIST, ITERATIONS = 40, 8  # that k-means learns from
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
+
+
+def find_neighbours(Z: Points, k: int, how: str) -> tuple[Array, float]:
+    """The k nearest other rows of each, "exact" or "approximate", and the share of the exact ones that was found."""
+    return (k_nearest(Z, k), 1.0) if how == "exact" else k_near(Z, k)
 
 
 def k_near(Z: Array, k: int) -> tuple[Array, float]:

@@ -21,9 +21,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from pglearn.arrays import Array, Points, column_medians
+from pglearn.objective.graph.approximate import find_neighbours
 from pglearn.objective.graph.differences import Differences, differences
 from pglearn.objective.graph.edges import Edges
-from pglearn.objective.graph.neighbours import k_nearest, scaled_points
+from pglearn.objective.graph.neighbours import scaled_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +70,12 @@ class Graph:
         return self.edges.matrix(np.exp(self.log_w))
 
 
-def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None) -> Graph:
+def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None, neighbours: str = "exact") -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
     Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
-    neighbours = k_nearest(Z, k)
+    found, recall = find_neighbours(Z, k, neighbours)
     del Z
-    return graph_on_edges(X, a, Edges.between_neighbours(neighbours))
+    return graph_on_edges(X, a, Edges.between_neighbours(found), recall)
 
 
 def graph_on_edges(X: Points, a: Array, edges: Edges, recall: float = 1.0) -> Graph:

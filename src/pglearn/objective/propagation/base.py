@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class System(Protocol):
 
 class Propagation(Protocol):
     """A way to spread labels, with how closely it is solved for."""
+
+    name: ClassVar[str]
 
     @property
     def dtype(self) -> str:

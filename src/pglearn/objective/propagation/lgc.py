@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class LGC:
         As of `LinearSystem`.
     """
 
+    name: ClassVar[str] = "lgc"
     alpha: float = 0.99
     tolerance: float = 1e-12
     precision: float = 1e-6
