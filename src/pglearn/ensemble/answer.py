@@ -55,12 +55,10 @@ class Table:
 
 
 def engine_of_the_answer(table: Table, searched: Engine, alpha: float, asked: str, memory: float | None) -> Engine:
-    """The engine of the search, solving as closely as it can; for a larger table than that, the CPU's."""
+    """The engine of the search, solving as closely as it can."""
     propagation = LGC(alpha, precision=PRECISION_OF_LARGE) if table.is_sampled else LGC(alpha)
     if isinstance(searched, CPUEngine):
         return replace(searched, propagation=propagation, neighbours=table.neighbours(asked), search_every=1)
-    if table.is_sampled:
-        return CPUEngine(searched.loss, propagation, table.neighbours(asked))
     return chosen_engine("torch", searched.loss, propagation, table.searched, 0, memory)
 
 

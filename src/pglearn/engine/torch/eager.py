@@ -49,11 +49,6 @@ def cut(G: Tensor, h: Tensor, k: Tensor, slots: int) -> Cut:
     return Cut(tau[:, :, 0], last)
 
 
-def edges(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
-    """T × n × n booleans."""
-    return _log_weights(G, h, cut) > -torch.inf
-
-
 def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     return _log_weights(G, h, cut).logsumexp(2)
 
