@@ -94,38 +94,30 @@ def test_float32_is_close_to_the_cpu_engine(loss, validation, make):
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
 
 
-@pytest.mark.parametrize(("dtype", "within"), [("float32", 1e-3), ("float64", 1e-9)])
-def test_graphs_and_labels_of_many_points_are_those_of_the_cpu_engine_with_blocks_of_any_size(dtype, within):
-    X, y = points(700, 8).astype(dtype), partly_labelled(700, 60)
-    X[600:, 0] += 50  # an island, without a label
-    problem, configuration = Problem.of(X, y), Configuration(7, np.linspace(0.1, 0.8, 8))
-    cpu = CPUEngine(Log(), LGC())
+@pytest.mark.parametrize(
+    ("levels", "dtype", "within"), [(0, "float32", 1e-3), (2, "float64", 1e-9), (4, "float64", 1e-9)]
+)
+def test_graphs_and_labels_of_many_points_are_those_of_the_cpu_engine_with_blocks_of_any_size(levels, dtype, within):
+    """Clouds, or few values, most distances between which are ties; with an island that has no label."""
+    X = np.random.default_rng(0).integers(0, levels, (700, 8)) * 0.1 if levels else points(700, 8)
+    X[600:, 0] += 50
+    problem = Problem.of(X.astype(dtype), partly_labelled(700, 60))
+    configuration, cpu = Configuration(7, np.full(8, 0.4)), CPUEngine(Log(), LGC())
     expected = cpu.graph(problem, configuration)
     F = cpu.propagate(problem, expected).F
     for memory in (1, 1 << 18, None):
         engine = TorchEngine(Log(), LGC(), device="cpu", memory=memory, dense_limit=1)
         graph = engine.graph(problem, configuration)
         np.testing.assert_array_equal((graph.edges.i, graph.edges.j), (expected.edges.i, expected.edges.j))
-        for one, other in ((graph.W, expected.W), (graph.P, expected.P)):
-            assert abs(one - other).max() <= within / 100
+        assert abs(graph.P - expected.P).max() <= within / 100
         solution = engine.propagate(problem, graph)
         assert solution.converged
         reached = F.sum(axis=1) > 0
-        assert 0 < (~reached).sum() <= 100
+        assert (~reached).sum() >= 100
         assert not solution.F[~reached].any()
         shares, wanted = (each[reached] / each[reached].sum(axis=1, keepdims=True) for each in (solution.F, F))
         np.testing.assert_allclose(shares, wanted, rtol=0, atol=within)
         np.testing.assert_array_equal(shares.argmax(axis=1), wanted.argmax(axis=1))
-
-
-@pytest.mark.parametrize("levels", [2, 4])
-def test_of_equally_far_points_the_first_are_neighbours_in_blocks_of_any_size(levels):
-    X = np.random.default_rng(0).integers(0, levels, (300, 5)) * 0.1
-    problem, configuration = Problem.of(X, partly_labelled(300, 30)), Configuration(7, np.ones(5))
-    expected = CPUEngine(Log(), LGC()).graph(problem, configuration)
-    for memory in (1, 1 << 16, 1 << 24):
-        found = TorchEngine(Log(), LGC(), device="cpu", memory=memory, dense_limit=1).graph(problem, configuration)
-        np.testing.assert_array_equal(found.edges.indices, expected.edges.indices)
 
 
 def test_distances_beyond_all_numbers_are_an_error_as_on_the_cpu():
@@ -262,16 +254,6 @@ def test_running_out_while_one_view_is_recorded_frees_the_memory_of_all(monkeypa
     assert left[0] - before < of_one / 2
     found = engine.value_and_gradient(problem, [*first, *last])
     assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
-
-
-@pytest.mark.parametrize("bad", [np.nan, 1e38])
-def test_a_candidate_that_fails_touches_no_other(bad, make):
-    problem, configurations = problem_of(200), population(4)
-    alone = make(Log(), LGC()).value_and_gradient(problem, configurations)
-    spoilt = [*configurations[:2], Configuration(5, np.full(6, bad)), *configurations[2:]]
-    found = make(Log(), LGC()).value_and_gradient(problem, spoilt)
-    assert [e.loss for e in found[:2] + found[3:]] == pytest.approx([e.loss for e in alone], rel=1e-5)
-    assert not np.isfinite(found[2].loss), "finite weights overflow in float32"
 
 
 @dataclass(frozen=True)
@@ -433,7 +415,7 @@ def test_a_table_that_is_searched_on_a_sample_is_labelled_on_the_device_too():
         "random_state": 0,
     }
     cpu = PGLearnClassifier(**options, engine="cpu", neighbors="exact").fit(X, y)
-    gpu = PGLearnClassifier(**options, engine="torch").fit(X, y)
+    gpu = PGLearnClassifier(**options, engine="torch", device_memory=0.05).fit(X, y)
     assert gpu.engine_.startswith("torch on ")
     assert gpu.neighbors_ == "exact", "as the CPU would not find them in a table of this size"
     assert gpu.n_searched_ < 6000

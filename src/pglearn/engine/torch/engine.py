@@ -99,7 +99,7 @@ class TorchEngine:
 
     @property
     def _cpu(self) -> CPUEngine:
-        """What makes the graphs and labels of small tables: they take it no longer than a device."""
+        """What makes the graphs and labels of few points, in less time than it takes to move them."""
         return CPUEngine(self.loss, self.propagation)
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
@@ -122,22 +122,18 @@ class TorchEngine:
         self, problem: Problem, configurations: Sequence[Configuration], carried: dict[int | None, Any] | None = None
     ) -> list[Evaluation]:
         """As the contract has it; every evaluation is by itself, and nothing is carried."""
-        found: dict[int, Evaluation] = {}
-        for view in sorted({configuration.view for configuration in configurations}):
-            positions = [i for i, configuration in enumerate(configurations) if configuration.view == view]
-            members = [configurations[i] for i in positions]
-            with self._at_work():
-                placed = self._placed_on_device(problem.views[view])
-                found |= zip(positions, self._evaluations(placed, members), strict=True)
-        return [found[i] for i in range(len(configurations))]
+        found: dict[int, Iterator[Evaluation]] = {}
+        with self._at_work():
+            for view in sorted({configuration.view for configuration in configurations}):
+                members = [configuration for configuration in configurations if configuration.view == view]
+                found[view] = iter(self._in_view(problem.views[view], members))
+        return [next(found[configuration.view]) for configuration in configurations]
 
-    def _placed_on_device(self, view: Problem) -> Placed:
+    def _in_view(self, view: Problem, configurations: Sequence[Configuration]) -> list[Evaluation]:
         if view not in self._placed:
             self._placed[view] = Placed.on(self.where, view, DTYPES[self.dtype])
-        return self._placed[view]
-
-    def _evaluations(self, placed: Placed, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        if len(placed.X) <= self.dense_limit:
+        placed = self._placed[view]
+        if view.n <= self.dense_limit:
             return self._side_by_side(placed, configurations)
         return [self._within_memory(partial(self._by_itself, placed, c)) for c in configurations]
 
@@ -164,8 +160,7 @@ class TorchEngine:
             graph = DeviceGraph.from_points(placed.X * root, configuration.k, memory)
         except OverflowError:
             return Evaluation(np.nan, np.nan, np.full_like(configuration.a, np.nan))
-        block = memory // (8 * placed.X.element_size())
-        g, accuracy, dg_da = iterative.evaluated(placed, graph, self.loss, self.propagation, block)
+        g, accuracy, dg_da = iterative.evaluated(placed, graph, self.loss, self.propagation, memory)
         return Evaluation(float(g), float(accuracy), dg_da.cpu().numpy())
 
     def _within_memory(self, work: Callable[[int], Result]) -> Result:

@@ -25,15 +25,15 @@ from pglearn.objective.scores import Scores
 COLUMNS = 64  # right-hand sides or features that one sparse product takes
 
 
-def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, block: int) -> tuple[Tensor, Tensor, Tensor]:
-    """g, accuracy and ∂g/∂a of one configuration, with blocks of so many numbers."""
+def evaluated(placed: Placed, graph: DeviceGraph, loss: Loss, lgc: LGC, memory: int) -> tuple[Tensor, Tensor, Tensor]:
+    """g, accuracy and ∂g/∂a of one configuration, with blocks of about `memory` bytes."""
     form = {"by label": _by_label, "by row": _by_row, "by fold": _by_fold}[placed.form]
     scores = form(placed, graph.P, lgc)
     if is_blurred(scores.S.sum(2), scores.least) and lgc.tolerance > FINEST:
         scores = form(placed, graph.P, replace(lgc, tolerance=FINEST))
     g, accuracy, dg_dS, lift = judged(placed, scores.S, loss, scores.least)
     adjoint, F = scores.factors(dg_dS[0])
-    return g[0], accuracy[0], lift[0] * _gradient(placed.X, graph, lgc.alpha, adjoint, F, block)
+    return g[0], accuracy[0], lift[0] * _gradient(placed.X, graph, lgc.alpha, adjoint, F, memory)
 
 
 def propagated(sources: Array, graph: Graph, lgc: LGC, device: torch.device) -> Solution:
@@ -133,11 +133,11 @@ def _conjugate_gradients(P: Tensor, mu: float, B: Tensor, tolerance: float) -> t
     return F, iteration
 
 
-def _gradient(X: Tensor, graph: DeviceGraph, mu: float, adjoint: Tensor, F: Tensor, block: int) -> Tensor:
+def _gradient(X: Tensor, graph: DeviceGraph, mu: float, adjoint: Tensor, F: Tensor, memory: int) -> Tensor:
     """∂g/∂a by the sparse contraction."""
     i, j = graph.i, graph.j
     S = torch.empty_like(graph.log_w)
-    for part in parts(len(S), block // F.shape[1]):
+    for part in parts(len(S), memory // (8 * X.element_size() * F.shape[1])):
         S[part] = (adjoint[i[part]] * F[j[part]]).sum(1) + (adjoint[j[part]] * F[i[part]]).sum(1)
     SP = 0.5 * mu * S * graph.p
     q = graph.sums(SP, SP)

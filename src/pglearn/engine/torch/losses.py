@@ -27,10 +27,11 @@ def judged(placed: Placed, S: Tensor, loss: Loss, least: Tensor = 0.0) -> tuple[
     reached = sums > least
     safe = torch.where(reached, sums, 1)
     N = torch.where(reached, S / safe, 1 / S.shape[2])
-    g, dg_dN = batched(loss, N, placed.Y[placed.scored].to(N.dtype))
+    true = placed.Y[placed.scored].to(N.dtype)
+    g, dg_dN = batched(loss, N, true)
     # A candidate whose solve failed has NaN in every row, none of which counts as "not reached".
     g = torch.where(sums.isfinite().all(1)[:, 0], g, torch.nan)
-    right = (N.argmax(2) == placed.codes) & reached[:, :, 0]
+    right = (N.argmax(2) == true.argmax(1)) & reached[:, :, 0]
     pull = dg_dN - (dg_dN * N).sum(2, keepdim=True)
     precision = torch.finfo(S.dtype).dtype
     is_large = torch.where(reached, pull / safe, 0).abs().amax((1, 2), keepdim=True) > LARGEST[precision]

@@ -24,7 +24,6 @@ class Placed:
     X: Tensor
     """Centred points, n × d."""
     labelled: Tensor
-    codes: Tensor
     scored: Tensor
     """Positions of the scored points among the labelled ones, s."""
     shown: Tensor
@@ -52,7 +51,6 @@ class Placed:
         return cls(
             X=place(problem.X - problem.centre, dtype),
             labelled=place(problem.labelled, torch.long),
-            codes=place(problem.scored_codes, torch.long),
             scored=place(scored, torch.long),
             shown=place(problem.fold[scored, None] != problem.fold, dtype),
             shown_to_fold=place(folds[:, None] != problem.fold, dtype),
