@@ -99,7 +99,7 @@ class TorchEngine:
 
     @property
     def _cpu(self) -> CPUEngine:
-        """What makes the graphs and labels of few points, in less time than it takes to move them."""
+        """What makes the graphs and labels of few points."""
         return CPUEngine(self.loss, self.propagation)
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:

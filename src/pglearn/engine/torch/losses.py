@@ -63,8 +63,8 @@ def _(loss: Ranking, S: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
 def of_own_class(loss: Loss, p: Tensor) -> tuple[Tensor, Tensor]:
     """f(p) and its derivative, for a loss that adds up f of the scores p (T × s) of every row's own class."""
     raise InputError(
-        f"The torch engine does not know the loss {loss!r}: register it with pglearn.engine.torch.losses.batched, "
-        "or use engine='cpu'."
+        f"The torch engine does not know the loss {loss!r}: register it in pglearn.engine.torch.losses, as the others "
+        "are, or use engine='cpu'."
     )
 
 
