@@ -27,6 +27,7 @@ if "torch" in EXTRAS:
     from pglearn.engine.torch import TorchEngine
 
     ENGINES["torch"] = partial(TorchEngine, dtype="float64")
+    ENGINES["torch, many points"] = partial(TorchEngine, dtype="float64", dense_limit=1)
     ENGINES["torch, float32"] = partial(TorchEngine, device="cpu")
     if torch.cuda.is_available():
         ENGINES["torch on CUDA"] = TorchEngine
@@ -40,9 +41,12 @@ class Precision:
     gradient: float = 0.0
     largest: float = float("inf")
     """Weights beyond this overflow: the candidate has no loss."""
+    smallest: float = 0.0
+    """A row that labels reach by less than this, whatever the number of points, is lost."""
 
 
 PRECISIONS = dict.fromkeys(("torch, float32", "torch on CUDA"), Precision(1e-4, 1e-3, 1e37))
+PRECISIONS["torch, many points"] = Precision(smallest=1e-10)  # iterative solves have no dense factor to fall back on
 
 
 @pytest.fixture(params=ENGINES)

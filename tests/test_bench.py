@@ -39,7 +39,7 @@ def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixtur
         "ablation": ("without linear", "n_candidates=8"),
         "gradient": ("forward mode / loss_and_gradient", "peak of loss_and_gradient"),
         "scaling": ("times faster", "its memory"),
-        "gpu": ("step of 32 candidates", "all 1 fits"),
+        "gpu": ("step of 32 candidates", "all 1 fits", "4,500 × 4"),
         "faster": ("iris-5", "here", "cores"),
     }
     assert all(words in shown for words in of_script[script]), shown

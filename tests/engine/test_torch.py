@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import threading
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from weakref import WeakSet
 
 import numpy as np
@@ -26,12 +29,10 @@ if "torch" not in EXTRAS:
 
 import torch
 
-from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, replay
-from pglearn.engine.torch import engine as module
-from pglearn.engine.torch.neighbours import k_nearest
+from pglearn.engine.torch import TorchEngine, cholesky, dense, eager, iterative, replay
+from pglearn.engine.torch.losses import batched
 from pglearn.engine.torch.placed import Placed
 from pglearn.engine.torch.precision import whole_products
-from pglearn.objective.graph import neighbours
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API settings")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -49,30 +50,31 @@ def population(size=5, d=6):
     ]
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def form(request, monkeypatch):
-    """Both ways to hold a graph, whatever the number of points."""
-    if request.param == "sparse":
-        monkeypatch.setattr(module, "DENSE_LIMIT", 1)
-    return request.param
+FORMS = {"few points": TorchEngine, "many points": partial(TorchEngine, dense_limit=1)}
+
+
+@pytest.fixture(params=FORMS)
+def make(request):
+    """Makes an engine that works in one of its two ways, whatever the number of points."""
+    return FORMS[request.param]
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "two together"])
 def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
-    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
     widths = []
 
-    def solved(P, lgc, B, original=module.sparse.solved):
+    def solved(P, lgc, B, original=iterative.solved):
         widths.append(B.shape[1])
         return original(P, lgc, B)
 
-    monkeypatch.setattr(module.sparse, "solved", solved)
+    monkeypatch.setattr(iterative, "solved", solved)
     problem, (configuration, *_) = Problem.of(points(450, 6), partly_labelled(450, 430)), population(1)
     if not alone:
         first, second = problem.fold[problem.scored][:2]
         problem = replace(problem, fold=np.where(problem.fold == second, first, problem.fold))
     (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, [configuration])
-    (found,) = TorchEngine(Log(), LGC(), dtype="float64").value_and_gradient(problem, [configuration])
+    engine = TorchEngine(Log(), LGC(), dtype="float64", dense_limit=1)
+    (found,) = engine.value_and_gradient(problem, [configuration])
     scored = int(problem.scored.sum())
     assert widths == [scored, problem.n_classes if alone else scored]
     assert found.loss == pytest.approx(expected.loss, rel=1e-6)
@@ -80,16 +82,49 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
 
 
 @pytest.mark.parametrize(("loss", "validation"), [*zip(LABEL_LOSSES, [*VALIDATIONS] * 2, strict=False)])
-def test_float32_is_close_to_the_cpu_engine(loss, validation, form):
+def test_float32_is_close_to_the_cpu_engine(loss, validation, make):
     problem, configurations = problem_of(validation=validation), population()
     expected = CPUEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations)
-    found, again = (TorchEngine(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations) for _ in range(2))
+    found, again = (make(LOSSES[loss](), LGC()).value_and_gradient(problem, configurations) for _ in range(2))
     assert [e.loss for e in found] == [e.loss for e in again], "to the last bit"
     np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in again])
     for one, other in zip(found, expected, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-4)
         assert one.accuracy == pytest.approx(other.accuracy, abs=1e-6)
         np.testing.assert_allclose(one.dg_da, other.dg_da, rtol=0, atol=1e-3 * np.abs(other.dg_da).max())
+
+
+@pytest.mark.parametrize(
+    ("levels", "dtype", "within"), [(0, "float32", 1e-3), (2, "float64", 1e-9), (4, "float64", 1e-9)]
+)
+def test_graphs_and_labels_of_many_points_are_those_of_the_cpu_engine_with_blocks_of_any_size(levels, dtype, within):
+    """Clouds, or few values, most distances between which are ties; with an island that has no label."""
+    X = np.random.default_rng(0).integers(0, levels, (700, 8)) * 0.1 if levels else points(700, 8)
+    X[600:, 0] += 50
+    problem = Problem.of(X.astype(dtype), partly_labelled(700, 60))
+    configuration, cpu = Configuration(7, np.full(8, 0.4)), CPUEngine(Log(), LGC())
+    expected = cpu.graph(problem, configuration)
+    F = cpu.propagate(problem, expected).F
+    for memory in (1, 1 << 18, None):
+        engine = TorchEngine(Log(), LGC(), device="cpu", memory=memory, dense_limit=1)
+        graph = engine.graph(problem, configuration)
+        np.testing.assert_array_equal((graph.edges.i, graph.edges.j), (expected.edges.i, expected.edges.j))
+        assert abs(graph.P - expected.P).max() <= within / 100
+        solution = engine.propagate(problem, graph)
+        assert solution.converged
+        reached = F.sum(axis=1) > 0
+        assert (~reached).sum() >= 100
+        assert not solution.F[~reached].any()
+        shares, wanted = (each[reached] / each[reached].sum(axis=1, keepdims=True) for each in (solution.F, F))
+        np.testing.assert_allclose(shares, wanted, rtol=0, atol=within)
+        np.testing.assert_array_equal(shares.argmax(axis=1), wanted.argmax(axis=1))
+
+
+def test_distances_beyond_all_numbers_are_an_error_as_on_the_cpu():
+    problem = Problem.of(points(30).astype("float32"), partly_labelled(30, 9))
+    for engine in (CPUEngine(Log(), LGC()), TorchEngine(Log(), LGC(), dense_limit=1)):
+        with np.errstate(over="ignore"), pytest.raises(OverflowError, match="scale X, or give smaller weights"):
+            engine.graph(problem, Configuration(5, np.full(4, 1e80)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -110,6 +145,7 @@ def test_a_population_in_parts_is_the_same_but_for_its_last_bits(dtype):
 
 
 replayed = []
+alive = WeakSet()
 
 
 class OnHost:
@@ -117,6 +153,7 @@ class OnHost:
 
     def __init__(self, step, a, k, pool):
         self.step, self.size, self.pool = step, len(a), pool or object()
+        alive.add(self)
 
     def __call__(self, a, k):
         assert len(a) == len(k) == self.size
@@ -129,7 +166,7 @@ def test_no_more_candidates_are_replayed_than_fit(most, taken, monkeypatch):
     monkeypatch.setattr(replay, "Recorded", OnHost)
     replayed.clear()
     a, k = torch.arange(22.0).view(11, 2), torch.arange(11)
-    found = replay.Replayed(lambda slots, a, k: a * k[:, None], WeakSet())(a, k, 16, most)
+    found = replay.replayed(lambda a, k: a * k[:, None], SimpleNamespace(recordings={}), 16, a, k, most, [])
     torch.testing.assert_close(found, a * k[:, None], rtol=0, atol=0)
     assert replayed == taken
 
@@ -151,14 +188,14 @@ def test_recordings_of_all_views_share_their_memory_and_a_new_one_none_that_is_g
     for size in (5, 12):
         for view, d in enumerate((6, 6, 5)):
             engine.value_and_gradient(problem, in_view(view, population(size, d)))
-    pools = {recording.pool for recording in engine._recorded}
-    assert (len(engine._recorded), len(pools)) == (6, 1)
+    pools = {recording.pool for recording in alive}
+    assert (len(alive), len(pools)) == (6, 1)
     del problem
     gc.collect()
-    assert len(engine._recorded) == 0
+    assert len(alive) == 0
     problem = problem_of()
     engine.value_and_gradient(problem, population(5))
-    assert pools.isdisjoint(recording.pool for recording in engine._recorded)
+    assert pools.isdisjoint(recording.pool for recording in alive)
 
 
 def idle_memory():
@@ -182,7 +219,6 @@ def test_all_views_hold_the_memory_of_one():
     for each in populations[1:]:
         engine.value_and_gradient(problem, each)
     assert idle_memory() - before < 1.5 * of_one
-    assert len({recording.pool for recording in engine._recorded}) == 1
     for each, expected in zip(populations, alone, strict=True):  # replayed, with memory that others have written to
         found = engine.value_and_gradient(problem, each)
         assert [e.loss for e in found] == [e.loss for e in expected]
@@ -196,7 +232,7 @@ def test_running_out_while_one_view_is_recorded_frees_the_memory_of_all(monkeypa
     expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, [*first, *last])
     evaluated, refused, left = dense.evaluated, [], []
 
-    def hungry(placed, a, k, slots, loss, propagation):
+    def hungry(placed, slots, loss, propagation, a, k):
         capturing = torch.cuda.is_current_stream_capturing()
         if refused and not left:
             assert not capturing
@@ -204,7 +240,7 @@ def test_running_out_while_one_view_is_recorded_frees_the_memory_of_all(monkeypa
         if placed.X.shape[1] == 5 and len(a) > 8 and capturing:
             refused.append(len(a))
             torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
-        return evaluated(placed, a, k, slots, loss, propagation)
+        return evaluated(placed, slots, loss, propagation, a, k)
 
     monkeypatch.setattr(dense, "evaluated", hungry)
     monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
@@ -220,45 +256,42 @@ def test_running_out_while_one_view_is_recorded_frees_the_memory_of_all(monkeypa
     assert [e.loss for e in found] == pytest.approx([e.loss for e in expected], rel=1e-5)
 
 
-@pytest.mark.parametrize("bad", [np.nan, 1e38])
-def test_a_candidate_that_fails_touches_no_other(bad, form):
-    problem, configurations = problem_of(200), population(4)
-    alone = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
-    spoilt = [*configurations[:2], Configuration(5, np.full(6, bad)), *configurations[2:]]
-    found = TorchEngine(Log(), LGC()).value_and_gradient(problem, spoilt)
-    assert [e.loss for e in found[:2] + found[3:]] == pytest.approx([e.loss for e in alone], rel=1e-5)
-    assert not np.isfinite(found[2].loss), "finite weights overflow in float32"
+@dataclass(frozen=True)
+class Watched:
+    """The logarithmic loss, on a device that has room for so many candidates."""
+
+    seen: list
+    room: int = 100
+
+    def __call__(self, S, codes):
+        return Log()(S, codes)
 
 
-def test_running_out_of_memory_is_halved_retried_said_once_and_remembered(monkeypatch):
-    problem, configurations = problem_of(), population(8)
-    sizes, evaluated = [], dense.evaluated
+@batched.register
+def _(loss: Watched, S, Y):
+    loss.seen.append((len(S), torch.get_float32_matmul_precision()))
+    if len(S) > loss.room:
+        raise torch.OutOfMemoryError
+    return batched(Log(), S, Y)
 
-    def short_of_memory(placed, a, k, slots, loss, propagation):
-        sizes.append(len(a))
-        if len(a) > 2:
-            raise torch.OutOfMemoryError
-        return evaluated(placed, a, k, slots, loss, propagation)
 
-    monkeypatch.setattr(dense, "evaluated", short_of_memory)
-    monkeypatch.setattr(dense, "bytes_per_candidate", lambda placed, slots: 1 << 26)
-    engine = TorchEngine(Log(), LGC(), device="cpu", memory=8 << 26)
-    with pytest.warns(UserWarning, match="ran out of memory: going on with 0.12 GiB") as said:
+def test_running_out_of_memory_is_halved_retried_said_once_and_remembered():
+    problem, configurations, seen = problem_of(600), population(8), []
+    each = dense.bytes_per_candidate(Placed.on(torch.device("cpu"), problem, torch.float32), 32)
+    engine = TorchEngine(Watched(seen, room=2), LGC(), device="cpu", memory=8 * each)
+    with pytest.warns(UserWarning, match=f"ran out of memory: going on with {2 * each / 2**30:.2g} GiB") as said:
         found = engine.value_and_gradient(problem, configurations)
     assert len(said) == 1
     assert len(found) == 8
-    assert sizes == [8, 4, 2, 2, 2, 2]
+    assert [size for size, _ in seen] == [8, 4, 2, 2, 2, 2]
     engine.value_and_gradient(problem, configurations)  # and no second warning, which would be an error
-    assert sizes[6:] == [2, 2, 2, 2]
+    assert [size for size, _ in seen[6:]] == [2, 2, 2, 2]
 
 
-def test_a_device_that_never_has_enough_memory_is_an_error(monkeypatch):
-    def full(*arguments):
-        raise torch.OutOfMemoryError
-
-    monkeypatch.setattr(dense, "evaluated", full)
+def test_a_device_that_never_has_enough_memory_is_an_error():
+    engine = TorchEngine(Watched([], room=0), LGC(), device="cpu", memory=1 << 26)
     with pytest.raises(torch.OutOfMemoryError):
-        TorchEngine(Log(), LGC(), device="cpu", memory=1 << 26).value_and_gradient(problem_of(), population(3))
+        engine.value_and_gradient(problem_of(), population(3))
 
 
 @pytest.fixture
@@ -269,18 +302,14 @@ def products():
     torch.set_float32_matmul_precision(before)
 
 
-def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(form, products, monkeypatch):
+@pytest.mark.parametrize("room", [100, 0], ids=["to the end", "until an error"])
+def test_products_keep_all_bits_while_it_works_whatever_was_asked_of_torch(room, make, products):
     seen = []
-
-    def breaks_off(*arguments):
-        seen.append(torch.get_float32_matmul_precision())
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(dense if form == "dense" else module.sparse, "evaluated", breaks_off)
     products("medium")
-    with pytest.raises(ZeroDivisionError):
-        TorchEngine(Log(), LGC(), device="cpu").value_and_gradient(problem_of(), population(1))
-    assert seen == ["highest"]
+    with nullcontext() if room else pytest.raises(torch.OutOfMemoryError):
+        engine = make(Watched(seen, room), LGC(), device="cpu", memory=1 << 24)
+        engine.value_and_gradient(problem_of(), population(1))
+    assert {precision for _, precision in seen} == {"highest"}
     assert torch.get_float32_matmul_precision() == "medium"
 
 
@@ -314,24 +343,15 @@ def test_a_setting_of_one_library_is_put_back_too():
 
 
 @needs_cuda
-def test_what_was_asked_of_torch_changes_no_bit(form, products):
+def test_what_was_asked_of_torch_changes_no_bit(make, products):
     problem, configurations = problem_of(), population(8)
     products("highest")
-    expected = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)
+    expected = make(Log(), LGC()).value_and_gradient(problem, configurations)
     products("medium")
-    engine = TorchEngine(Log(), LGC())
+    engine = make(Log(), LGC())
     for found in (engine.value_and_gradient(problem, configurations) for _ in range(2)):  # recorded, and replayed
         assert [e.loss for e in found] == [e.loss for e in expected]
         np.testing.assert_array_equal([e.dg_da for e in found], [e.dg_da for e in expected])
-
-
-@pytest.mark.parametrize("levels", [None, 2, 4], ids=["no ties", "two values", "four values"])
-def test_neighbours_are_the_exact_ones_in_blocks_of_any_size(levels):
-    Z = points(300, 5) if levels is None else np.random.default_rng(0).integers(0, levels, (300, 5)) * 0.1
-    expected = np.sort(neighbours.k_nearest(Z, 7), axis=1)
-    for memory in (1, 1 << 16, 1 << 24):
-        found = np.sort(k_nearest(torch.as_tensor(Z), 7, memory).numpy(), axis=1)
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_more_labels_features_and_neighbours_than_a_kernel_takes_at_once():
@@ -380,6 +400,28 @@ def test_a_fit_is_that_of_the_cpu_engine_and_twice_the_same(table):
     assert (gpu.transduction_ == cpu.transduction_).mean() > 0.97
     np.testing.assert_array_equal(gpu.search_results_["loss"], again.search_results_["loss"])
     np.testing.assert_array_equal(gpu.label_distributions_, again.label_distributions_)
+
+
+def test_a_table_that_is_searched_on_a_sample_is_labelled_on_the_device_too():
+    rng = np.random.default_rng(1)
+    classes = rng.integers(0, 3, 20_100)
+    X, y = rng.normal(size=(20_100, 4)) + classes[:, None], np.where(np.arange(20_100) < 60, classes, -1)
+    options = {
+        "budget": 1,
+        "n_candidates": 2,
+        "selection": "best",
+        "views": ["given"],
+        "dtype": "float64",
+        "random_state": 0,
+    }
+    cpu = PGLearnClassifier(**options, engine="cpu", neighbors="exact").fit(X, y)
+    gpu = PGLearnClassifier(**options, engine="torch", device_memory=0.05).fit(X, y)
+    assert gpu.engine_.startswith("torch on ")
+    assert gpu.neighbors_ == "exact", "as the CPU would not find them in a table of this size"
+    assert gpu.n_searched_ < 6000
+    np.testing.assert_array_equal(gpu.transduction_, cpu.transduction_)
+    np.testing.assert_allclose(gpu.label_distributions_, cpu.label_distributions_, rtol=0, atol=1e-6)
+    assert abs(gpu.graph_ - cpu.graph_).max() < 1e-6
 
 
 @pytest.mark.parametrize(

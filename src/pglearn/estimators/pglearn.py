@@ -152,9 +152,8 @@ class PGLearnClassifier(TableClassifier):
     history_ : dict of arrays
         One row per evaluation: candidate, step, loss, accuracy.
     engine_ : str
-        The engine that ran the search and where: "cpu", "torch on NVIDIA H200". The answer need not be its work: the
-        final labels of up to 4,000 rows are solved for on the CPU in any case, and of a table that was searched on a
-        part of its rows (see `neighbors`) the graphs are made there too.
+        The engine that ran the search and where: "cpu", "torch on NVIDIA H200". It makes the graphs and labels of the
+        answer, too, but those of up to 4,000 rows are made on the CPU in any case.
     neighbors_ : str
         Whether the neighbours in the graphs of the answer are "exact" or "approximate".
     n_searched_ : int

@@ -1,7 +1,8 @@
 """Loss, accuracy and gradient of a batch of configurations, with n × n arrays: for a few thousand points.
 
-The steps are those of `pglearn.objective.scores` (by label) and `pglearn.objective.adjoint`, with a leading axis T for
-the candidates. Every candidate has its own k. Nothing mixes candidates, so a NaN stays with the one it arose in.
+The steps are those of `pglearn.objective.propagation.lgc_scores` (by label) and `pglearn.objective.adjoint`, with a
+leading axis T for the candidates. Every candidate has its own k. Nothing mixes candidates, so a NaN stays with the one
+it arose in.
 """
 
 from __future__ import annotations
@@ -11,17 +12,15 @@ from types import ModuleType
 import torch
 
 from pglearn.engine.torch import cholesky, eager
-from pglearn.engine.torch.losses import batched
+from pglearn.engine.torch.losses import judged
 from pglearn.engine.torch.placed import Placed, Tensor
 from pglearn.objective.loss import Loss
-from pglearn.objective.loss.base import LARGEST, LIFT
 from pglearn.objective.propagation import LGC
 
 
-def evaluated(
-    placed: Placed, a: Tensor, k: Tensor, slots: int, loss: Loss, propagation: LGC
-) -> tuple[Tensor, Tensor, Tensor]:
-    """g (T), accuracy (T) and ∂g/∂a (T × d) of configurations a (T × d), k (T), no k being above `slots`."""
+def evaluated(placed: Placed, slots: int, loss: Loss, propagation: LGC, a: Tensor, k: Tensor) -> Tensor:
+    """g, accuracy and ∂g/∂a of configurations a (T × d), k (T) side by side, T × (2 + d); no k is above `slots`."""
+    a, k = a.to(placed.X), k.to(placed.X.device)
     operations, E = _operations(placed.X), placed.one_per_label
     mu, others = propagation.alpha, len(placed.X) - 1
     k, slots = k.clamp(max=others), min(slots, others)
@@ -32,16 +31,8 @@ def evaluated(
     g, accuracy, dg_dH, lift = _scored(placed, Z[:, placed.labelled], loss, propagation.source)
     # A comparison with NaN is false in a kernel, and what it leaves may look like a graph.
     g = torch.where(h.isfinite().all(1), g, torch.nan)
-    return g, accuracy, lift * operations.gradient(placed.X, E, Z, mu * (Z @ dg_dH), G, h, k, cut, log_d, mu)
-
-
-def joined(Z: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The pairs that are edges among scaled points Z (n × d)."""
-    G, h = eager.gram(Z[None])
-    k = min(k, len(Z) - 1)
-    cut = eager.cut(G, h, torch.tensor([k], device=Z.device), k)
-    _, p, q = eager.edges(G, h, cut).nonzero(as_tuple=True)
-    return p, q
+    dg_da = lift * operations.gradient(placed.X, E, Z, mu * (Z @ dg_dH), G, h, k, cut, log_d, mu)
+    return torch.cat([g[:, None], accuracy[:, None], dg_da], dim=1)
 
 
 def slots_for(k: Tensor) -> int:
@@ -54,7 +45,7 @@ def bytes_per_candidate(placed: Placed, slots: int) -> int:
 
     One that is recorded is run once before, beside the memory of the recordings (`replay.py`): that is as much again.
     """
-    (n, d), labels = placed.X.shape, placed.n_labels
+    (n, d), labels = placed.X.shape, len(placed.labelled)
     copies, runs = (2, 2) if is_fused(placed.X) else (7, 1)
     return int(runs * placed.X.element_size() * n * (copies * n + 2 * cholesky.BLOCK + 2 * d + 6 * labels + 2 * slots))
 
@@ -66,28 +57,6 @@ def _scored(placed: Placed, H: Tensor, loss: Loss, source: float) -> tuple[Tenso
     dg_dH = torch.zeros_like(H)
     dg_dH[:, placed.scored] = shown * (dg_dS @ placed.Y.mT)
     return g, accuracy, (dg_dH + dg_dH.mT) / 2, lift
-
-
-def judged(placed: Placed, S: Tensor, loss: Loss, least: Tensor = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """g, accuracy and ∂g/∂S of scores S (T × s × c) before their rows are normalised (`pglearn.objective.loss.base`).
-
-    ∂g/∂S is divided by a power of two, the last of what is returned (T × 1), so that it is small enough for products.
-    """
-    S = S.clamp(min=0)
-    sums = S.sum(2, keepdim=True)
-    reached = sums > least
-    safe = torch.where(reached, sums, 1)
-    N = torch.where(reached, S / safe, 1 / S.shape[2])
-    g, dg_dN = batched(loss, N, placed.scored_Y.to(N.dtype))
-    # A candidate whose solve failed has NaN in every row, none of which counts as "not reached".
-    g = torch.where(sums.isfinite().all(1)[:, 0], g, torch.nan)
-    right = (N.argmax(2) == placed.codes) & reached[:, :, 0]
-    pull = dg_dN - (dg_dN * N).sum(2, keepdim=True)
-    precision = torch.finfo(S.dtype).dtype
-    is_large = torch.where(reached, pull / safe, 0).abs().amax((1, 2), keepdim=True) > LARGEST[precision]
-    lift = torch.where(is_large, LIFT[precision], 1.0).to(S.dtype)
-    dg_dS = torch.where(reached, pull / (safe * lift), 0)
-    return g, right.to(g.dtype).mean(1), dg_dS, lift[:, 0]
 
 
 def is_fused(X: Tensor) -> bool:

@@ -42,16 +42,11 @@ def cut(G: Tensor, h: Tensor, k: Tensor, slots: int) -> Cut:
     D2 = _squared_distances(G, h)
     tau = D2.topk(slots, largest=False, sorted=True).values
     tau = tau.gather(2, (k - 1)[:, None, None].expand(-1, G.shape[1], 1))
-    nearer, as_far = nearer_and_as_far(D2, tau, _rounding(h))
+    nearer, as_far = nearer_and_as_far(D2, tau, rounding(h[:, :, None] + h[:, None, :]))
     del D2
     positions = torch.arange(G.shape[1], dtype=torch.int32, device=G.device)
     last = torch.where(first_of(as_far, nearer, k[:, None, None]), positions, 0).amax(2)
     return Cut(tau[:, :, 0], last)
-
-
-def edges(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
-    """T × n × n booleans."""
-    return _log_weights(G, h, cut) > -torch.inf
 
 
 def log_degrees(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
@@ -96,13 +91,9 @@ def first_of(as_far: Tensor, nearer: Tensor, k: Tensor | int) -> Tensor:
     return as_far & (as_far.cumsum(-1, dtype=torch.int32) <= k - nearer.sum(-1, keepdim=True))
 
 
-def _rounding(h: Tensor) -> Tensor:
-    return rounding(h[:, :, None] + h[:, None, :])
-
-
 def _log_weights(G: Tensor, h: Tensor, cut: Cut) -> Tensor:
     D2 = _squared_distances(G, h)
-    neighbour, as_far = nearer_and_as_far(D2, cut.tau[:, :, None], _rounding(h))
+    neighbour, as_far = nearer_and_as_far(D2, cut.tau[:, :, None], rounding(h[:, :, None] + h[:, None, :]))
     neighbour |= as_far & (torch.arange(G.shape[1], device=G.device) <= cut.last[:, :, None])
     return torch.where(neighbour | neighbour.mT, -D2, -torch.inf)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -24,7 +24,6 @@ class Placed:
     X: Tensor
     """Centred points, n × d."""
     labelled: Tensor
-    codes: Tensor
     scored: Tensor
     """Positions of the scored points among the labelled ones, s."""
     shown: Tensor
@@ -39,6 +38,8 @@ class Placed:
     """Whether every scored label is the only one of its fold."""
     form: str
     """Which form of the scores solves for fewest columns."""
+    recordings: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Steps recorded with it (`replay.py`), by how many candidates and slots they take."""
 
     @classmethod
     def on(cls, device: torch.device, problem: Problem, dtype: torch.dtype) -> Placed:
@@ -50,7 +51,6 @@ class Placed:
         return cls(
             X=place(problem.X - problem.centre, dtype),
             labelled=place(problem.labelled, torch.long),
-            codes=place(problem.scored_codes, torch.long),
             scored=place(scored, torch.long),
             shown=place(problem.fold[scored, None] != problem.fold, dtype),
             shown_to_fold=place(folds[:, None] != problem.fold, dtype),
@@ -60,21 +60,17 @@ class Placed:
             form=cheapest_form(problem),
         )
 
-    @property
-    def n_labels(self) -> int:
-        return len(self.labelled)
+    def zeros(self, columns: int) -> Tensor:
+        """Right-hand sides that say nothing yet, n × columns, in float64."""
+        return torch.zeros(len(self.X), columns, dtype=torch.float64, device=self.X.device)
+
+    def ones_at(self, rows: Tensor) -> Tensor:
+        """A column per row named, 1 there."""
+        E = self.zeros(len(rows))
+        E[rows, torch.arange(len(rows), device=E.device)] = 1
+        return E
 
     @cached_property
     def one_per_label(self) -> Tensor:
-        """E_L: a column per label, 1 at its point, n × l; for n × n arrays alone, so it is made when asked for."""
-        E = self.X.new_zeros(len(self.X), self.n_labels)
-        E[self.labelled, torch.arange(self.n_labels, device=E.device)] = 1
-        return E
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.Y.shape[1])
-
-    @property
-    def scored_Y(self) -> Tensor:
-        return self.Y[self.scored]
+        """E_L in the precision of the points; for n × n arrays alone, so it is made when asked for."""
+        return self.ones_at(self.labelled).to(self.X.dtype)

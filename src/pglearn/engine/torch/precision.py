@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -24,33 +25,22 @@ _one_at_a_time = threading.RLock()
 def whole_products() -> Iterator[None]:
     """All bits within the block."""
     with _one_at_a_time:
-        before = _matmul_precision()
+        try:
+            before = _quietly(torch.get_float32_matmul_precision)
+        except RuntimeError:  # a library was told otherwise by itself, and then torch does not say
+            before = "highest"
         of_libraries = [(library, library.fp32_precision) for library in LIBRARIES]
-        _set_matmul_precision("highest")
+        _quietly(torch.set_float32_matmul_precision, "highest")
         try:
             yield
         finally:
-            _set_matmul_precision(before)
+            _quietly(torch.set_float32_matmul_precision, before)
             for library, its_own in of_libraries:
                 library.fp32_precision = its_own
 
 
-def _matmul_precision() -> str:
-    try:
-        with _no_word_of_newer_settings():
-            return str(torch.get_float32_matmul_precision())
-    except RuntimeError:  # a library was told otherwise by itself, and then torch does not say
-        return "highest"
-
-
-def _set_matmul_precision(precision: str) -> None:
-    with _no_word_of_newer_settings():
-        torch.set_float32_matmul_precision(precision)
-
-
-@contextmanager
-def _no_word_of_newer_settings() -> Iterator[None]:
+def _quietly(call: Callable[..., Any], *arguments: str) -> Any:
     """Some versions from torch 2.9 on warn that they prefer the settings of single libraries."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Please use the new API settings")
-        yield
+        return call(*arguments)

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import lru_cache, partial
-from weakref import WeakSet
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import torch
 
-from pglearn.engine.torch.placed import Tensor
+from pglearn.engine.torch.placed import Placed, Tensor
 
 ROUND_UP = 8  # populations are filled up to a multiple of this, so that few sizes are ever recorded
-
-
-def part_size(most: int) -> int:
-    """Candidates taken at once where `most` fit: a multiple of 8, or a power of two below it."""
-    return most // ROUND_UP * ROUND_UP or 1 << (most.bit_length() - 1)
-
-
-def filled_up(size: int, part: int) -> int:
-    """What `size` candidates are filled up to, of which `part` are taken at once; never more than that, for it fits."""
-    return min(-(-size // ROUND_UP) * ROUND_UP, part)
 
 
 def in_parts(step: Callable[[Tensor, Tensor], Tensor], a: Tensor, k: Tensor, part: int) -> Tensor:
@@ -63,31 +52,30 @@ def _stream(device: int) -> Tensor:
     return torch.cuda.Stream(device)
 
 
-class Replayed:
-    """`step(slots, a, k)` for populations of any size, of which `most` fit the device: arrays of the host in, and out.
+def replayed(
+    step: Callable[[Tensor, Tensor], Tensor],
+    placed: Placed,
+    slots: int,
+    a: Tensor,
+    k: Tensor,
+    most: int,
+    others: Sequence[Placed],
+) -> Tensor:
+    """`step` of a population of any size, of which `most` fit the device.
 
-    `alive` are the recordings of all steps that run one after another, this one's among them: they share their memory.
+    The recordings of all `others` run one after another, with those of `placed` among them: they share their memory.
     """
+    part = most // ROUND_UP * ROUND_UP or 1 << (most.bit_length() - 1)  # a multiple, or a power of two below it
 
-    def __init__(self, step: Callable[[int, Tensor, Tensor], Tensor], alive: WeakSet[Recorded]) -> None:
-        self._step = step
-        self._alive = alive
-        self._recorded: dict[tuple[int, int], Recorded] = {}
-
-    def __call__(self, a: Tensor, k: Tensor, slots: int, most: int) -> Tensor:
-        part = part_size(most)
-        return in_parts(partial(self._filled_up, part, slots), a, k, part)
-
-    def _filled_up(self, part: int, slots: int, a: Tensor, k: Tensor) -> Tensor:
-        size = len(a)
-        full = filled_up(size, part)
+    def filled_up(a: Tensor, k: Tensor) -> Tensor:
+        size, full = len(a), min(-(-len(a) // ROUND_UP) * ROUND_UP, part)  # never more than a part, for it fits
         if full > size:  # the last candidate once more, as often as it takes
             index = torch.arange(full).clamp(max=size - 1)
             a, k = a[index], k[index]
-        if (full, slots) not in self._recorded:
+        if (full, slots) not in placed.recordings:
             # One that is alive until then, and no handle: torch refuses that of a pool whose last recording is gone.
-            other = next(iter(self._alive), None)
-            recorded = Recorded(partial(self._step, slots), a, k, None if other is None else other.pool)
-            self._recorded[full, slots] = recorded
-            self._alive.add(recorded)
-        return self._recorded[full, slots](a, k)[:size]
+            other = next((recorded for each in others for recorded in each.recordings.values()), None)
+            placed.recordings[full, slots] = Recorded(step, a, k, None if other is None else other.pool)
+        return placed.recordings[full, slots](a, k)[:size]
+
+    return in_parts(filled_up, a, k, part)
