@@ -44,14 +44,14 @@ def test_auto_asks_for_a_device_and_takes_it_when_the_search_is_long(monkeypatch
     assert engine("auto", 10**9) == "torch"
 
 
-@pytest.mark.parametrize(("asked", "given"), [(LGC(0.9, 3e-2, 1.0), LGC(0.9, 1e-8, 1e-2)), (LGC(0.9), LGC(0.9))])
-def test_coarse_solves_and_edges_that_stay_are_for_the_cpu(asked, given, monkeypatch):
-    monkeypatch.setattr(choose, "_torch_engine", lambda loss, propagation, *others: propagation)
-    cpu, of_torch = (
-        chosen_engine(name, Log(), asked, problem_of(), 1, dtype="float32", search_every=2) for name in ("cpu", "torch")
-    )
-    assert (cpu.propagation, cpu.search_every) == (asked, 2)
-    assert of_torch == given
+def test_a_search_solves_coarsely_and_keeps_edges_in_float32_and_the_answer_does_neither():
+    exact = engine("cpu")
+    coarse, whole = exact.for_search("float32"), exact.for_search("float64")
+    assert (coarse.propagation.dtype, coarse.search_every) == ("float32", 2)
+    assert (whole.propagation.dtype, whole.search_every) == ("float64", 1)
+    answering = exact.for_answer("approximate", is_large=False)
+    assert (answering.propagation, answering.search_every, answering.neighbours) == (LGC(), 1, "approximate")
+    assert exact.for_answer("exact", is_large=True).propagation.precision > LGC().precision
 
 
 def test_torch_is_not_loaded_to_learn_that_there_is_no_driver(monkeypatch):

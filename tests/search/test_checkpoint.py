@@ -127,7 +127,7 @@ class AllAtOnce(CPUEngine):
 def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_path, monkeypatch, engine, every):
     monkeypatch.setattr(module, "EVERY", 0.0)
     monkeypatch.setattr("pglearn.search.pool.PART", 1)
-    monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
+    monkeypatch.setattr("pglearn.estimators.settings.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
     usual, evaluated = CPUEngine.value_and_gradient, []
 
     def counted(self, problem, configurations, carried=None):
@@ -237,7 +237,7 @@ def test_what_has_changed_is_named_and_the_checkpoint_is_left_as_it_was(folder, 
 def test_another_device_is_named(folder, monkeypatch):
     def runs_on(device):
         engine = type("Torch", (AllAtOnce,), {"name": f"torch on {device}"})
-        monkeypatch.setattr("pglearn.estimators.pglearn.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
+        monkeypatch.setattr("pglearn.estimators.settings.chosen_engine", lambda _, *given, **__: engine(*given[:2]))
 
     runs_on("NVIDIA H200")
     killed(folder, 12)
