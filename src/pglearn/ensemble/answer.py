@@ -13,13 +13,12 @@ from pglearn.arrays import Array, Points, is_sparse
 from pglearn.engine import CPUEngine, Engine, chosen_engine
 from pglearn.engine.choose import chosen_neighbours
 from pglearn.ensemble.graph_ensemble import GraphEnsemble, Member, mean_graph
-from pglearn.objective.graph import Graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Solution
 from pglearn.objective.views import View
 from pglearn.runtime.events import Stream
 from pglearn.runtime.threads import each
-from pglearn.search.candidate import Candidate
+from pglearn.search import Run
 from pglearn.tables.scaling import Scaling
 
 # Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
@@ -67,19 +66,25 @@ def engine_of_the_answer(table: Table, searched: Engine, alpha: float, asked: st
 def concluded(
     table: Table,
     engine: Engine,
-    chosen: list[Candidate],
+    chosen: list[Run],
     class_prior: Array | str | None,
     emit: Stream,
     is_ended: Callable[[], bool] = lambda: False,
-) -> tuple[GraphEnsemble, sparse.csr_matrix]:
+) -> tuple[GraphEnsemble, sparse.csr_matrix, dict[int, float]]:
     """The ensemble of the chosen candidates, and the mean of their graphs; of a large table, the graph of the best.
+    Also, by the ids of its members, the lowest share of the exact neighbours that their graphs had.
 
     Of a large table the answer has fewer members if it is to end before: one at least.
     """
     emit("answer_started", members=[c.id for c in chosen], neighbors=neighbours_of(engine), total=2 * len(chosen))
 
+    recalls: dict[int, float] = {}
+
     def solved(number: int) -> tuple[Solution, sparse.csr_matrix | None]:
-        graph = _graph_of_member(table, engine, chosen[number], emit)
+        run = chosen[number]
+        graph = engine.graph(table.in_view(run.view), replace(run.answer, view=0))
+        recalls[run.id] = min(run.recall, graph.recall)
+        emit("member_graph_built", candidate=run.id, recall=recalls[run.id], edges=len(graph.edges))
         solution = engine.propagate(table.problem, graph)
         emit("member_solved")
         return solution, None if table.is_sampled and number else graph.W
@@ -95,7 +100,7 @@ def concluded(
     members = [Member.from_solution(*pair) for pair in zip(chosen[: len(solutions)], solutions, strict=True)]
     ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
     emit("answer_ended")
-    return ensemble, mean_graph(graphs)
+    return ensemble, mean_graph(graphs), recalls
 
 
 def neighbours_of(engine: Engine) -> str:
@@ -107,14 +112,6 @@ def neighbours_among(X: Points, views: list[View], asked: str) -> str:
     """How neighbours among the rows of X are found. Those of rows that stay sparse in a view always are exactly."""
     stays_sparse = is_sparse(X) and any(view.axes is None for view in views)
     return chosen_neighbours(asked, X.shape[0], stays_sparse)
-
-
-def _graph_of_member(table: Table, engine: Engine, chosen: Candidate, emit: Stream) -> Graph:
-    """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
-    graph = engine.graph(table.in_view(chosen.view), replace(chosen.answer, view=0))
-    chosen.recall = min(chosen.recall, graph.recall)
-    emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
-    return graph
 
 
 def warn_if_unsolved(solutions: list[Solution]) -> None:

@@ -41,12 +41,27 @@ from pglearn.parameters import choice
 from pglearn.runtime.events import Stream
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.threads import at_most, one_thread
-from pglearn.search import Descent, Listener, Schedule, Search, SearchResult
-from pglearn.search.candidate import Candidate, Draws, Space, standing
+from pglearn.search import (
+    LARGE,
+    Descent,
+    Draws,
+    Listener,
+    Pool,
+    Run,
+    Schedule,
+    Search,
+    SearchResult,
+    Serial,
+    Space,
+    Threads,
+    Workers,
+    history,
+    search_results,
+    standing,
+    warn_of_failures,
+    workers_for,
+)
 from pglearn.search.checkpoint import Checkpoint, identity_of, opened
-from pglearn.search.pool import LARGE, Pool, Task
-from pglearn.search.results import history, search_results, warn_of_failures
-from pglearn.search.workers import Here, Threads, Workers, workers_for
 from pglearn.tables.scaling import Scaling
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
@@ -60,7 +75,7 @@ MAX_POWER = 30  # of two, up to which coordinates are searched in float32 as the
 # for last bits that the torch engine rounds otherwise with another device_memory.
 FREE_TO_CHANGE = {"n_jobs", "executor", "device_memory", "verbose", "max_time", "checkpoint"}
 
-SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
+SELECTIONS: dict[str, Callable[[list[Run], int], list[Run]]] = {
     "best": lambda found, survivors: found[:1],
     "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
@@ -351,7 +366,7 @@ class PGLearnClassifier(TableClassifier):
         """A model written by :meth:`save`: predicts the same."""
         return cls.from_arrays(model_file.read(path))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Task, Workers]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Descent, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
         check_labels_given(self, y)
         names = check_views(self.views)
@@ -370,7 +385,7 @@ class PGLearnClassifier(TableClassifier):
         if self.engine == "cpu" and self.device_memory is not None:
             raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
         workers = workers_for(self.executor, self.n_jobs)
-        if self.engine == "torch" and (self.executor is not None or not isinstance(workers, (Here, Threads))):
+        if self.engine == "torch" and (self.executor is not None or not isinstance(workers, (Serial, Threads))):
             raise InputError(
                 "engine='torch' runs all candidates at once in this process: leave out n_jobs and executor, "
                 "or use engine='cpu'."
@@ -407,8 +422,8 @@ class PGLearnClassifier(TableClassifier):
             search_every,
         )
         if engine.together is None or (self.executor is None and self.n_jobs is None and searched.n > LARGE):
-            workers = Here()  # by itself, with all cores
-        return Table(X, scaling, views, problem, searched, rows), search, Task(engine, Descent(yardstick)), workers
+            workers = Serial()  # by itself, with all cores
+        return Table(X, scaling, views, problem, searched, rows), search, Descent(engine, yardstick), workers
 
     def _cores(self) -> AbstractContextManager[None]:
         """As many as `n_jobs` says; by default all."""
@@ -427,7 +442,7 @@ class PGLearnClassifier(TableClassifier):
         if isinstance(searched, CPUEngine) or table.is_sampled:  # torch answers as it searched, exactly
             announce_neighbours(self.neighbors, table.neighbours(self.neighbors), table.problem.n)
 
-    def _opened_checkpoint(self, table: Table, task: Task) -> AbstractContextManager[Checkpoint | None]:
+    def _opened_checkpoint(self, table: Table, task: Descent) -> AbstractContextManager[Checkpoint | None]:
         if self.checkpoint is None:
             return nullcontext()
         from pglearn import __version__
@@ -449,22 +464,21 @@ class PGLearnClassifier(TableClassifier):
     def _conclude(
         self,
         table: Table,
-        task: Task,
+        task: Descent,
         result: SearchResult,
-        chosen: list[Candidate],
+        chosen: list[Run],
         emit: Stream,
         is_ended: Callable[[], bool],
     ) -> int:
         """The answer, and by how many of the chosen."""
         engine = engine_of_the_answer(table, task.engine, self.alpha, self.neighbors, self.device_memory)
         prior = checked_prior(self.class_prior, table.problem.classes)
-        ensemble, self.graph_ = concluded(table, engine, chosen, prior, emit, is_ended)
-        chosen = chosen[: len(ensemble.members)]
+        ensemble, self.graph_, recalls = concluded(table, engine, chosen, prior, emit, is_ended)
         self._publish(ensemble)
         self.neighbors_ = neighbours_of(engine)
-        self.search_results_ = search_results(result.candidates, chosen, self.views_, float(self.budget))
+        self.search_results_ = search_results(result.candidates, recalls, self.views_, float(self.budget))
         self.history_ = history(result.candidates)
-        return len(chosen)
+        return len(recalls)
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         super()._publish(ensemble)

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ from pglearn.arrays import parts_of
 from pglearn.errors import WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.workers import Lost, out_of_tries
+from pglearn.search.executors import TaskLost, out_of_tries
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 GATHER_SECONDS = 0.005
@@ -38,10 +38,9 @@ class Cluster(ClusterWorkers):
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="pglearn-spark")
         self.cleanup.callback(self._end)
 
-    def executor(self) -> Executor:
+    def make_ready(self) -> None:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
-        return self
 
     def send(self, call: Callable[[], Any]) -> Any:
         future: Future[Any] = Future()
@@ -57,7 +56,7 @@ class Cluster(ClusterWorkers):
             last = (told or lines)[-1].strip()
             return WorkerError(f"A worker cannot run tasks ({last}): install the same pglearn on every worker.")
         reason = next((line for line in lines if "Job aborted" in line or "cancelled" in line), lines[0]).strip()
-        return out_of_tries(reason) if " times, most recent failure" in reason else Lost(reason)
+        return out_of_tries(reason) if " times, most recent failure" in reason else TaskLost(reason)
 
     def _run_waiting(self) -> None:
         """All calls that wait, as one job."""

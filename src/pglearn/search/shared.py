@@ -1,7 +1,7 @@
 """How a task finds the problem: X is large and must not travel with every task.
 
-A handle is small. Threads get the object itself; workers in other processes open the files that it names, once and
-read-only; those of a cluster find what its engine has sent them (`clusters.broadcast`).
+What travels is small. Threads get the object itself; workers in other processes open the files that it names, once
+and read-only; those of a cluster find what its engine has sent them (`clusters.broadcast`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pglearn.objective.problem import Problem
 LABELS = ("labelled", "codes", "fold", "scored")
 
 
-class Handle:
+class SharedProblem:
     """The problem as seen from a worker, and whether the search was stopped: for the same process."""
 
     def __init__(self, problem: Problem) -> None:
@@ -45,7 +45,7 @@ class Handle:
         pass
 
 
-class OnDisk(Handle):
+class ProblemOnDisk(SharedProblem):
     """For other processes of this machine: points and labels as files in a temporary folder."""
 
     def __init__(self, problem: Problem) -> None:
