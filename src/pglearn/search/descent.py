@@ -85,16 +85,18 @@ class Descent:
             nonlocal last
             evaluated = self._evaluated(problem, moved, carried)
             before, last = last, time.monotonic()
-            spent = last - before if limit.in_seconds else steps
-            reached.update({run.id: run.used(spent, (last - before) / len(moved)) for run in evaluated})
+            for run in evaluated:
+                spent = run.lifetime.spent + (last - before if limit.in_seconds else steps)
+                seconds = run.lifetime.seconds + (last - before) / len(moved)
+                reached[run.id] = run.with_lifetime(spent=spent, seconds=seconds)
 
         newborn = [run for run in runs if not run.started and not (limit.in_seconds and limit.is_reached_by(run))]
         if newborn and not is_ended():
             evaluate(newborn, steps=0)
         while not is_ended():
             going = [r for r in reached.values() if r.started and not r.finished and not limit.is_reached_by(r)]
-            if not going:
-                return [run.used_up(limit.until) for run in reached.values()]
+            if not going:  # what is left of the limit is not saved up
+                return [r.with_lifetime(spent=max(r.lifetime.spent, limit.until)) for r in reached.values()]
             evaluate([replace(run, a=self.step(run.a, run.dg_da)) for run in going if run.dg_da is not None], steps=1)
         return list(reached.values())
 

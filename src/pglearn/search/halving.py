@@ -19,9 +19,11 @@ from pglearn.search.checkpoint import Checkpoint
 from pglearn.search.descent import Limit
 from pglearn.search.draws import Draws
 from pglearn.search.pool import Pool
-from pglearn.search.runs import NOT_FINITE, Lifetime, Run, ranked, standing
+from pglearn.search.runs import NOT_FINITE, Run, ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State
+
+TOLD = ("k", "view", "steps", "loss", "accuracy", "converged", "failure", "recall")  # of a run, to listeners
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +175,9 @@ class _Halving:
         eliminated = standing(state.alive)[self._schedule.survivors :]
         for run in eliminated:
             self._emit("candidate_eliminated", candidate=run.id, at=milestone)
-        state = state.with_candidates(run.eliminated(milestone) for run in eliminated)
+        state = state.with_candidates(run.with_lifetime(died=milestone) for run in eliminated)
         drawn = [
-            replace(self._draws.draw(id, replaced.view), lifetime=Lifetime(milestone, spent=replaced.lifetime.spent))
+            self._draws.draw(id, replaced.view).with_lifetime(born=milestone, spent=replaced.lifetime.spent)
             for id, replaced in enumerate(eliminated, start=len(state.candidates))
         ]
         for run in drawn:
@@ -194,22 +196,9 @@ class _Halving:
     def _tell(self, run: Run, round: int) -> None:
         """Of a run as it stands; of one that nobody has looked at there is nothing to tell."""
         if run.started:
-            self._emit(
-                "candidate_advanced",
-                candidate=run.id,
-                round=round,
-                k=run.k,
-                view=run.view,
-                born=run.lifetime.born,
-                steps=run.steps,
-                loss=run.loss,
-                accuracy=run.accuracy,
-                converged=run.converged,
-                failure=run.failure,
-                recall=run.recall,
-                seconds=run.lifetime.seconds,
-                a=run.answer.a,
-            )
+            fields = {name: getattr(run, name) for name in TOLD}
+            fields |= {"born": run.lifetime.born, "seconds": run.lifetime.seconds, "a": run.answer.a}
+            self._emit("candidate_advanced", candidate=run.id, round=round, **fields)
 
 
 def _best(candidates: list[Run]) -> dict[str, object]:

@@ -184,8 +184,7 @@ class _Round:
         if self._given_up_at is None:
             self._given_up_at = now + GRACE_SECONDS
         if self._pool.stopped:
-            for task in self._under_way:
-                task.cancel()
+            self._under_way = {task: sent for task, sent in self._under_way.items() if not task.cancel()}
         return now >= self._given_up_at
 
 

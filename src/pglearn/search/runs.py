@@ -102,17 +102,8 @@ class Run:
         at_step = f"{reason} at step {len(self.history)}"
         return replace(self, failure=at_step if details is None else f"{at_step}: {details}")
 
-    def used(self, spent: float, seconds: float = 0.0) -> Self:
-        """With more steps or seconds on its account."""
-        life = self.lifetime
-        return replace(self, lifetime=replace(life, spent=life.spent + spent, seconds=life.seconds + seconds))
-
-    def used_up(self, until: float) -> Self:
-        """With nothing left of what it could use until then: it is not saved up."""
-        return replace(self, lifetime=replace(self.lifetime, spent=max(self.lifetime.spent, until)))
-
-    def eliminated(self, milestone: float) -> Self:
-        return replace(self, lifetime=replace(self.lifetime, died=milestone))
+    def with_lifetime(self, **changes: float) -> Self:
+        return replace(self, lifetime=replace(self.lifetime, **changes))
 
 
 def ranked(runs: Iterable[Run]) -> list[Run]:

@@ -13,15 +13,11 @@ import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+import joblib
 
-from pglearn.arrays import Array, parts_of, table_of
 from pglearn.errors import WorkerError
 from pglearn.objective.problem import Problem
-
-LABELS = ("labelled", "codes", "fold", "scored")
 
 
 class SharedProblem:
@@ -46,31 +42,28 @@ class SharedProblem:
 
 
 class ProblemOnDisk(SharedProblem):
-    """For other processes of this machine: points and labels as files in a temporary folder."""
+    """For other processes of this machine: a file in a temporary folder, whose arrays they map into their memory."""
 
     def __init__(self, problem: Problem) -> None:
-        arrays = {name: getattr(problem, name) for name in LABELS}
-        for number, X in enumerate((problem.X, *problem.others)):
-            arrays |= parts_of(X, f"X{number}")
-        self._names, self._views = list(arrays), 1 + len(problem.others)
-        without_labels: dict[str, Any] = dict.fromkeys(LABELS, np.empty(0))
-        self._rest = replace(problem, X=np.empty((0, 0)), others=(), **without_labels)
-        self._folder = tempfile.mkdtemp(prefix="pglearn-")
+        self._folder = Path(tempfile.mkdtemp(prefix="pglearn-"))
         try:
-            for name, array in arrays.items():
-                np.save(self._file(f"{name}.npy"), array)
-            Path(self._file("running")).touch()
+            joblib.dump(replace(problem), self._folder / "problem")
+            (self._folder / "running").touch()
         except BaseException:
             self.close()
             raise
 
     def problem(self) -> Problem:
         if self._folder not in _opened:
-            arrays = {name: self._read(name) for name in self._names}
-            X, *others = (table_of(arrays, f"X{number}") for number in range(self._views))
-            labels: dict[str, Any] = {name: arrays[name] for name in LABELS}
+            try:
+                problem = joblib.load(self._folder / "problem", mmap_mode="r")
+            except FileNotFoundError as error:
+                raise WorkerError(
+                    f"A worker does not find the points in {self._folder}, a folder of the machine that the search was "
+                    "started on: give an executor with workers on that machine, or a cluster of Dask, Ray or Spark."
+                ) from error
             _opened.clear()
-            _opened[self._folder] = replace(self._rest, X=X, others=tuple(others), **labels), os.getppid()
+            _opened[self._folder] = problem, os.getppid()
             gc.freeze()  # loky collects garbage every second, and would look through all of NumPy and SciPy each time
         problem, _ = _opened[self._folder]
         return problem
@@ -78,26 +71,14 @@ class ProblemOnDisk(SharedProblem):
     def stopped(self) -> bool:
         if self._folder in _opened and _opened[self._folder][1] != os.getppid():
             self.close()  # the parent has died (been killed) and cannot any more
-        return not os.path.exists(self._file("running"))
+        return not (self._folder / "running").exists()
 
     def stop(self) -> None:
-        Path(self._file("running")).unlink(missing_ok=True)
+        (self._folder / "running").unlink(missing_ok=True)
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _read(self, name: str) -> Array:
-        try:
-            return np.asarray(np.load(self._file(f"{name}.npy"), mmap_mode="r"))
-        except FileNotFoundError as error:
-            raise WorkerError(
-                f"A worker does not find the points in {self._folder}, a folder of the machine that the search was "
-                "started on: give an executor with workers on that machine, or a cluster of Dask, Ray or Spark."
-            ) from error
 
-    def _file(self, name: str) -> str:
-        return os.path.join(self._folder, name)
-
-
-_opened: dict[str, tuple[Problem, int]] = {}
+_opened: dict[Path, tuple[Problem, int]] = {}
 """The problem that this process has open, by its folder, and who its parent was then."""
