@@ -17,9 +17,9 @@ from tests.search.fakes import points
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.errors import CheckpointError, InputError, OutputError
-from pglearn.runtime.events import EventLog
 from pglearn.search import checkpoint as module
 from pglearn.search import read_events
+from pglearn.search.events import EventLog
 from pglearn.search.lock import locked
 from pglearn.search.state import State
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from tests.runtime.test_events import schema
 from tests.search.fakes import (
     KillsItsWorker,
     RaisesFor,
@@ -18,6 +17,7 @@ from tests.search.fakes import (
     pool_of,
     worked_example,
 )
+from tests.search.test_events import schema
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine

@@ -16,9 +16,9 @@ from pglearn.ensemble.graph_ensemble import GraphEnsemble, Member, mean_graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Solution
 from pglearn.objective.views import View
-from pglearn.runtime.events import Stream
 from pglearn.runtime.threads import each
 from pglearn.search import Run
+from pglearn.search.events import Stream
 from pglearn.tables.scaling import Scaling
 
 # Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.

@@ -38,7 +38,6 @@ from pglearn.objective.propagation import LGC
 from pglearn.objective.sample import searched_rows
 from pglearn.objective.views import View, check_views, views_for
 from pglearn.parameters import choice
-from pglearn.runtime.events import Stream
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.threads import at_most, one_thread
 from pglearn.search import (
@@ -62,6 +61,7 @@ from pglearn.search import (
     workers_for,
 )
 from pglearn.search.checkpoint import Checkpoint, identity_of, opened
+from pglearn.search.events import Stream
 from pglearn.tables.scaling import Scaling
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
@@ -289,7 +289,7 @@ class PGLearnClassifier(TableClassifier):
         y : array-like of shape (n,)
             Labels; -1, None or NaN where unlabelled.
         listeners : tuple of callables
-            Called with every event of the search, a dict (`pglearn.runtime.events`).
+            Called with every event of the search, a dict (`pglearn.search.events`).
 
         Notes
         -----

@@ -1,8 +1,8 @@
 """The search for a configuration: Algorithm 1 inside Algorithm 2."""
 
-from pglearn.runtime.events import Event, EventLog, Listener, read_events
 from pglearn.search.descent import Descent, Limit
 from pglearn.search.draws import Draws, Space
+from pglearn.search.events import Event, EventLog, Listener, read_events
 from pglearn.search.executors import Serial, Threads, Workers, workers_for
 from pglearn.search.halving import Search, SearchResult
 from pglearn.search.pool import LARGE, Pool

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pglearn.errors import InputError, WorkerError
-from pglearn.runtime.events import VERSION, Listener, Stream
 from pglearn.search.checkpoint import Checkpoint
 from pglearn.search.descent import Limit
 from pglearn.search.draws import Draws
+from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.pool import Pool
 from pglearn.search.runs import NOT_FINITE, Run, ranked, standing
 from pglearn.search.schedule import Schedule

@@ -151,9 +151,7 @@ class _Round:
         group, part = self._under_way.pop(task)
         try:
             advanced = task.result()
-        except CancelledError:
-            return
-        except BrokenExecutor as error:
+        except (BrokenExecutor, CancelledError) as error:
             self._lost(group, error)
             return
         self._losses[group[0].id] = 0
@@ -161,7 +159,7 @@ class _Round:
             self._waiting.appendleft(advanced)
         yield advanced, part
 
-    def _lost(self, group: Group, error: RuntimeError) -> None:
+    def _lost(self, group: Group, error: Exception) -> None:
         """Let it run again, and with it all that was under way on an executor that is broken."""
         groups = [group]
         if not isinstance(error, TaskLost):
