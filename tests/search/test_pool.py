@@ -40,8 +40,7 @@ from pglearn.errors import InputError, WorkerError
 from pglearn.objective.problem import Problem
 from pglearn.runtime.threads import at_most
 from pglearn.search import Limit, workers_for
-from pglearn.search.clusters.broadcast import Broadcast
-from pglearn.search.shared import ProblemOnDisk
+from pglearn.search.tasks import ProblemOnDisk, Task
 
 
 def searched(engine, workers):
@@ -143,12 +142,11 @@ def test_points_are_written_for_other_processes_and_removed_afterwards(tmp_path,
     assert temporary() == []
 
 
-@pytest.mark.parametrize("kind", [ProblemOnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
-def test_points_and_labels_do_not_travel_with_a_task(kind):
+def test_points_and_labels_do_not_travel_with_a_task():
     problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
-    shared = kind(problem)
+    shared = ProblemOnDisk(problem)
     try:
-        sent = len(pickle.dumps((never_enough(CPUEngine()), shared, candidates(1), Limit(until=1))))
+        sent = len(pickle.dumps(Task(never_enough(CPUEngine()), candidates(1), Limit(until=1), shared)))
     finally:
         shared.close()
     assert sent < problem.labelled.nbytes / 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -13,7 +12,7 @@ from pglearn.objective.problem import Problem
 from pglearn.parameters import processes
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.runtime.threads import threads
-from pglearn.search.shared import ProblemOnDisk, SharedProblem
+from pglearn.search.tasks import ProblemOnDisk, SharedProblem, Task
 
 IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 
@@ -32,7 +31,7 @@ class Workers:
         """By which tasks find the problem. Asked for first, and once: a cluster is connected to now."""
         return SharedProblem(problem)
 
-    def submit(self, task: Callable[[], Any]) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         """Raises WorkerError if no task can run any more, and any other RuntimeError if the executor is broken."""
         raise NotImplementedError
 
@@ -80,7 +79,7 @@ class Serial(Workers):
 
     one_by_one = True
 
-    def submit(self, task: Callable[[], Any]) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         future: Future[Any] = Future()
         try:
             future.set_result(task())
@@ -99,7 +98,7 @@ class GivenExecutor(Workers):
         in_threads = isinstance(self._executor, ThreadPoolExecutor)
         return SharedProblem(problem) if in_threads else ProblemOnDisk(problem)
 
-    def submit(self, task: Callable[[], Any]) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         with without_interrupts():  # one that comes just now is lost: it would end a process that starts just now
             return self._executor.submit(task)
 
@@ -113,7 +112,7 @@ class Threads(Workers):
     def __init__(self, n: int) -> None:
         self._executor = ThreadPoolExecutor(n)
 
-    def submit(self, task: Callable[[], Any]) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         return self._executor.submit(task)
 
     def close(self) -> None:
@@ -133,7 +132,7 @@ class Loky(Workers):
     def share(self, problem: Problem) -> SharedProblem:
         return ProblemOnDisk(problem)
 
-    def submit(self, task: Callable[[], Any]) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         with without_interrupts():  # as above
             self._executor = self._executor or _processes(self._n, os.getpid())
             return self._executor.submit(task)

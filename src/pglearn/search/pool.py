@@ -11,17 +11,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from contextlib import ExitStack
-from functools import partial
 from typing import TypeAlias
 
 from pglearn.errors import WorkerError
 from pglearn.objective.problem import Problem
-from pglearn.runtime.interrupts import without_interrupts
-from pglearn.runtime.threads import at_most, one_thread
+from pglearn.runtime.threads import one_thread
 from pglearn.search.descent import Descent, Limit
 from pglearn.search.executors import TaskLost, Workers, out_of_tries
 from pglearn.search.runs import Run
-from pglearn.search.shared import SharedProblem
+from pglearn.search.tasks import SharedProblem, Task
 
 TRIES = 3  # of a task that is lost each time
 PART, PART_OF_LARGE = 8, 2  # steps that a worker takes before work is dealt again; of a large table
@@ -30,23 +28,7 @@ PART_SECONDS = 15.0  # that it takes, if limits are in seconds
 LOOK_SECONDS = 1.0  # between two looks at whether to wait on
 GRACE_SECONDS = 60.0  # that workers have for the step that they are in when a search is stopped or out of time
 
-Group: TypeAlias = list[Run]
-"""Runs that go side by side in one task."""
-
-
-def advance_alone(descent: Descent, shared: SharedProblem, group: Group, limit: Limit) -> Group:
-    """A task where nothing else runs meanwhile: large problems may use all cores."""
-    with one_thread():
-        return descent.advance(shared.problem(), group, limit, shared.stopped)
-
-
-def advance_as_one_of_several(descent: Descent, shared: SharedProblem, group: Group, limit: Limit) -> Group:
-    """A task in whatever worker this is, on one thread.
-
-    Ctrl-C reaches every process of a terminal: the search itself tells its workers when to stop.
-    """
-    with at_most(1), without_interrupts():
-        return advance_alone(descent, shared, group, limit)
+Runs: TypeAlias = list[Run]
 
 
 class Pool:
@@ -82,10 +64,10 @@ class Pool:
 
     def evaluate(self, run: Run) -> Run:
         """Evaluate one run here and now, stopped or not."""
-        (run,) = advance_alone(self.descent, SharedProblem(self.problem), [run], Limit(until=run.lifetime.spent))
+        (run,) = Task(self.descent, [run], Limit(run.lifetime.spent), SharedProblem(self.problem), alone=True)()
         return run
 
-    def advance(self, runs: Sequence[Run], limit: Limit) -> Iterator[tuple[Group, Limit]]:
+    def advance(self, runs: Sequence[Run], limit: Limit) -> Iterator[tuple[Runs, Limit]]:
         """Where runs stand after each part on their way to the limit, as they come in, and the limit of that part.
 
         Several workers are dealt the longest runs first, and long ones in parts, so that all come to the end of the
@@ -101,29 +83,29 @@ class Pool:
 class _Round:
     """The groups of a round: those that wait for a worker and those that are under way."""
 
-    def __init__(self, pool: Pool, groups: Iterable[Group], limit: Limit) -> None:
+    def __init__(self, pool: Pool, groups: Iterable[Runs], limit: Limit) -> None:
         self._pool = pool
         self._limit = limit
         self._waiting = deque(groups)
-        self._under_way: dict[Future[Group], tuple[Group, Limit]] = {}
+        self._under_way: dict[Future[Runs], Task] = {}
         self._losses: Counter[int] = Counter()  # in a row, by the first run of the group
         self._given_up_at: float | None = None
 
-    def results(self) -> Iterator[tuple[Group, Limit]]:
+    def results(self) -> Iterator[tuple[Runs, Limit]]:
         while self._under_way or (self._waiting and not self._is_over()):
             if not self._is_over():
                 self._send()
             elif self._gives_up():
                 return
             completed, _ = wait(self._under_way, LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            for task in completed:
-                if task in self._under_way:  # and not lost with another
-                    yield from self._came_in(task)
+            for future in completed:
+                if future in self._under_way:  # and not lost with another
+                    yield from self._came_in(future)
 
     def _is_over(self) -> bool:
         return self._pool.stopped or self._limit.is_out_of_time()
 
-    def _part(self, group: Group) -> Limit:
+    def _part(self, group: Runs) -> Limit:
         """How far a group is taken at once. What an engine carries from step to step begins anew with a part, so that
         the part leads to the same numbers when it is run again."""
         if self._limit.in_seconds:
@@ -133,39 +115,37 @@ class _Round:
     def _send(self) -> None:
         """Give workers what waits; those of this process one group at a time."""
         pool, workers = self._pool, self._pool.workers
-        call = advance_alone if workers.one_by_one else advance_as_one_of_several
         while self._waiting and not (workers.one_by_one and self._under_way):
             group = self._waiting.popleft()
-            part = self._part(group)
+            task = Task(pool.descent, group, self._part(group), pool.shared, alone=workers.one_by_one)
             try:
-                task = workers.submit(partial(call, pool.descent, pool.shared, group, part))
+                self._under_way[workers.submit(task)] = task
             except WorkerError:
                 raise
             except RuntimeError as error:  # broken, or shut down
                 self._lost(group, error)
                 return
-            self._under_way[task] = group, part
 
-    def _came_in(self, task: Future[Group]) -> Iterator[tuple[Group, Limit]]:
+    def _came_in(self, future: Future[Runs]) -> Iterator[tuple[Runs, Limit]]:
         """What a task has come to, if anything; its runs go on if they have not reached the limit of the round."""
-        group, part = self._under_way.pop(task)
+        task = self._under_way.pop(future)
         try:
-            advanced = task.result()
+            advanced = future.result()
         except (BrokenExecutor, CancelledError) as error:
-            self._lost(group, error)
+            self._lost(task.runs, error)
             return
-        self._losses[group[0].id] = 0
+        self._losses[task.runs[0].id] = 0
         if not all(self._limit.is_reached_by(run) for run in advanced):
             self._waiting.appendleft(advanced)
-        yield advanced, part
+        yield advanced, task.limit
 
-    def _lost(self, group: Group, error: Exception) -> None:
+    def _lost(self, group: Runs, error: Exception) -> None:
         """Let it run again, and with it all that was under way on an executor that is broken."""
         groups = [group]
         if not isinstance(error, TaskLost):
             self._pool.workers.broken(error)
             wait(self._under_way, timeout=LOOK_SECONDS)
-            groups += [self._under_way.pop(task)[0] for task in list(self._under_way) if _is_lost(task)]
+            groups += [self._under_way.pop(future).runs for future in list(self._under_way) if _is_lost(future)]
         self._waiting.extend(groups)
         if self._is_over():  # some engines cancel what runs
             return
@@ -182,12 +162,12 @@ class _Round:
         if self._given_up_at is None:
             self._given_up_at = now + GRACE_SECONDS
         if self._pool.stopped:
-            self._under_way = {task: sent for task, sent in self._under_way.items() if not task.cancel()}
+            self._under_way = {future: task for future, task in self._under_way.items() if not future.cancel()}
         return now >= self._given_up_at
 
 
-def _is_lost(task: Future[Group]) -> bool:
-    return task.done() and not task.cancelled() and isinstance(task.exception(), BrokenExecutor)
+def _is_lost(future: Future[Runs]) -> bool:
+    return future.done() and not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
 
 
 def _shortest_last(run: Run) -> tuple[bool, bool, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.search.fakes import candidates, pool_of, ran, serial_pool, small_problem
+from tests.search.fakes import LooksAround, candidates, never_enough, ones, pool_of, ran, serial_pool, small_problem
 
 import pglearn
 from pglearn.engine import CPUEngine
@@ -19,6 +19,7 @@ from pglearn.errors import InputError
 from pglearn.search import Limit, clusters, workers_for
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
 from pglearn.search.executors import TaskLost
+from pglearn.search.tasks import Task
 
 
 @pytest.mark.parametrize("name", ["dask", "ray", "spark"])
@@ -78,7 +79,8 @@ class Sends(ClusterWorkers):
     def make_ready(self):
         pass
 
-    def send(self, call):
+    def send(self, task):
+        assert task.shared is None, "X has been sent already"
         self.sent.append(Future())
         return self.sent[-1]
 
@@ -88,15 +90,12 @@ class Sends(ClusterWorkers):
 
 def test_a_task_finds_the_problem_that_has_arrived_and_cannot_change_it():
     workers = Sends(None, 1)
-    shared = deepcopy(workers.share(small_problem()))
+    workers.share(small_problem())
     problem = deepcopy(workers.problem)
     assert problem.X.flags.writeable
     assert "centre" in vars(problem), "every task would compute it again"
-    seen = arrived(problem, shared.problem)
-    assert seen is problem
-    assert not seen.X.flags.writeable
-    with pytest.raises(AttributeError):
-        shared.problem()
+    (run,) = arrived(problem, Task(never_enough(LooksAround()), ones(1), Limit(until=0), shared=None))
+    assert run.loss == 1 + 10, "one thread, and no X that could be changed"
 
 
 def test_a_stop_leaves_the_tasks_of_a_cluster_alone_and_what_they_come_to_is_passed_over():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
-from collections.abc import Callable
 from concurrent.futures import CancelledError as Cancelled
 from typing import Any
 
@@ -12,6 +11,7 @@ from pglearn.errors import WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
 from pglearn.search.executors import TaskLost, out_of_tries
+from pglearn.search.tasks import Task
 
 PATIENCE = 60  # seconds for a scheduler to answer
 WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
@@ -39,8 +39,8 @@ class Cluster(ClusterWorkers):
         if self._points is None or self._points.status != "finished":
             self._scatter()
 
-    def send(self, call: Callable[[], Any]) -> Any:
-        return self._client.submit(arrived, self._points, call, pure=False)
+    def send(self, task: Task) -> Any:
+        return self._client.submit(arrived, self._points, task, pure=False)
 
     def cause(self, error: BaseException) -> BaseException:
         from distributed import KilledWorker

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
 from pglearn.search.executors import TaskLost
+from pglearn.search.tasks import Task
 
 
 class Cluster(ClusterWorkers):
@@ -54,8 +54,8 @@ class Cluster(ClusterWorkers):
         if self._points is None:
             self._points = ray.put(self.problem)
 
-    def send(self, call: Callable[[], Any]) -> Any:
-        return self._arrived.remote(self._points, call).future()
+    def send(self, task: Task) -> Any:
+        return self._arrived.remote(self._points, task).future()
 
     def cause(self, error: BaseException) -> BaseException:
         from ray.exceptions import ObjectLostError, RayError, RayTaskError

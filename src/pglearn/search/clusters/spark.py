@@ -17,6 +17,7 @@ from pglearn.errors import WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
 from pglearn.search.executors import TaskLost, out_of_tries
+from pglearn.search.tasks import Task
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 GATHER_SECONDS = 0.005
@@ -33,7 +34,7 @@ class Cluster(ClusterWorkers):
     def connect(self) -> None:
         self._context = self._connected()
         self._points = self._context.broadcast(self.problem)
-        self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._waiting: deque[tuple[Task, Future[Any]]] = deque()
         self._group = f"pglearn-{uuid.uuid4().hex}"
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="pglearn-spark")
         self.cleanup.callback(self._end)
@@ -42,9 +43,9 @@ class Cluster(ClusterWorkers):
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
 
-    def send(self, call: Callable[[], Any]) -> Any:
+    def send(self, task: Task) -> Any:
         future: Future[Any] = Future()
-        self._waiting.append((call, future))
+        self._waiting.append((task, future))
         self._jobs.submit(self._run_waiting)
         return future
 
@@ -64,11 +65,11 @@ class Cluster(ClusterWorkers):
             return
         time.sleep(GATHER_SECONDS)  # calls of a round come one by one
         points = self._points
-        calls, futures = zip(*[self._waiting.popleft() for _ in range(len(self._waiting))], strict=True)
+        tasks, futures = zip(*[self._waiting.popleft() for _ in range(len(self._waiting))], strict=True)
         try:
             self._context.setJobGroup(self._group, "pglearn")
-            slices = self._context.parallelize(calls, len(calls))
-            results = slices.map(lambda call: arrived(points.value, call)).collect()
+            slices = self._context.parallelize(tasks, len(tasks))
+            results = slices.map(lambda task: arrived(points.value, task)).collect()
         except BaseException as error:  # noqa: BLE001  it is for those who wait for the calls
             for future in futures:
                 future.set_exception(error)

@@ -1,7 +1,7 @@
-"""How a task finds the problem: X is large and must not travel with every task.
+"""What goes out to workers, and how they find the problem: X is large and must not travel with every task.
 
-What travels is small. Threads get the object itself; workers in other processes open the files that it names, once
-and read-only; those of a cluster find what its engine has sent them (`clusters.broadcast`).
+Threads get the problem itself; workers in other processes open the file that they are told, once and read-only; those
+of a cluster find what its engine has sent them (`clusters.broadcast`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,44 @@ import os
 import shutil
 import tempfile
 import threading
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
 
 from pglearn.errors import WorkerError
 from pglearn.objective.problem import Problem
+from pglearn.runtime.interrupts import without_interrupts
+from pglearn.runtime.threads import at_most, one_thread
+from pglearn.search.descent import Descent, Limit
+from pglearn.search.runs import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Runs that are to be advanced to a limit, side by side, in whatever worker this is."""
+
+    descent: Descent
+    runs: list[Run]
+    limit: Limit
+    shared: SharedProblem | None
+    """None on its way to a cluster."""
+    alone: bool = False
+    """Whether nothing else runs meanwhile: a large problem may use all cores. One of several tasks has one thread."""
+
+    def __call__(self) -> list[Run]:
+        assert self.shared is not None
+        return self.advance(self.shared.problem(), self.shared.stopped)
+
+    def advance(self, problem: Problem, stopped: Callable[[], bool] = lambda: False) -> list[Run]:
+        with ExitStack() as within:
+            if not self.alone:
+                within.enter_context(at_most(1))
+                within.enter_context(without_interrupts())  # they reach all processes: the search itself says when
+            within.enter_context(one_thread())
+            return self.descent.advance(problem, self.runs, self.limit, stopped)
 
 
 class SharedProblem:
