@@ -118,7 +118,12 @@ def test_a_given_executor_that_breaks_or_is_shut_down_is_not_replaced():
     with process_pool(1) as executor, pytest.raises(WorkerError, match=sentence):
         came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), ones(2), Limit(until=1))
     executor = ThreadPoolExecutor(1)
-    executor.shutdown()
+    with pool_of(Bowl(), workers_for(executor, 1)) as pool:
+        parts = pool.advance(ones(9), Limit(until=10_000))
+        next(parts)
+        executor.shutdown(wait=False, cancel_futures=True)
+        with pytest.raises(WorkerError, match=sentence):
+            list(parts)
     with pytest.raises(WorkerError, match=sentence):
         came_back(Bowl(), workers_for(executor, 1), ones(2), Limit(until=1))
 
@@ -189,7 +194,6 @@ class Vanished(Executor):
 @pytest.mark.parametrize("how", ["stop", "deadline"])
 def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
     monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)
-    monkeypatch.setattr("pglearn.search.pool.LOOK_SECONDS", 0.05)
     with pool_of(Bowl(), workers_for(Vanished(), 2)) as pool:
         deadline = time.time() + 0.2 if how == "deadline" else None
         if how == "stop":

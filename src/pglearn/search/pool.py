@@ -97,8 +97,8 @@ class _Round:
                 self._send()
             elif self._gives_up():
                 return
-            completed, _ = wait(self._under_way, LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            for future in completed:
+            wait(self._under_way, LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in [future for future in self._under_way if future.done()]:
                 if future in self._under_way:  # and not lost with another
                     yield from self._came_in(future)
 

@@ -42,7 +42,9 @@ class Run:
     dg_da: Array | None = None
     """The gradient there; None before the first evaluation."""
     best: Array | None = None
-    """The weights of the lowest loss that it has seen, which is what it is judged by and what it leaves behind."""
+    """The weights where its loss was lowest, which is what it is judged by and what it leaves behind."""
+    loss: float = math.inf
+    accuracy: float = math.nan
     history: tuple[tuple[int, float, float], ...] = ()
     """(step, loss, accuracy) of every evaluation."""
     recall: float = 1.0
@@ -50,16 +52,6 @@ class Run:
     converged: bool = False
     failure: str | None = None
     lifetime: Lifetime = Lifetime()
-
-    @property
-    def loss(self) -> float:
-        """The lowest that it has seen."""
-        return min((loss for _, loss, _ in self.history), default=math.inf)
-
-    @property
-    def accuracy(self) -> float:
-        """Where its loss was lowest."""
-        return min(self.history, key=lambda entry: entry[1], default=(0, math.inf, math.nan))[2]
 
     @property
     def steps(self) -> int:
@@ -89,13 +81,10 @@ class Run:
         g = float(evaluation.loss)
         if not (math.isfinite(g) and np.isfinite(evaluation.dg_da).all()):
             return self.failed(NOT_FINITE)
-        return replace(
-            self,
-            dg_da=evaluation.dg_da,
-            best=self.a if g < self.loss else self.best,
-            history=(*self.history, (len(self.history), g, evaluation.accuracy)),
-            recall=min(self.recall, evaluation.recall),
-        )
+        history = (*self.history, (len(self.history), g, evaluation.accuracy))
+        recall = min(self.recall, evaluation.recall)
+        run = replace(self, dg_da=evaluation.dg_da, history=history, recall=recall)
+        return replace(run, best=self.a, loss=g, accuracy=evaluation.accuracy) if g < self.loss else run
 
     def failed(self, reason: str, details: object = None) -> Self:
         """Ended by an evaluation that gave no loss."""
