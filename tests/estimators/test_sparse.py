@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,7 +118,8 @@ def test_workers_give_the_same_answer_and_get_the_table_read_only(fitted, text):
     model = PGLearnClassifier(**QUICK, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
     problem = Problem.of(sparse_rows(X).copy(), y)
-    assert arrived(problem, lambda: problem.X.data.flags.writeable) is False
+    task = SimpleNamespace(advance=lambda problem: problem.X.data.flags.writeable)
+    assert arrived(problem, task) is False
 
 
 def test_a_checkpoint_is_gone_on_from_and_knows_its_table(fitted, text, tmp_path):

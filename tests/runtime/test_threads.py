@@ -15,7 +15,6 @@ from pglearn.objective.loss import Log
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC
 from pglearn.runtime.threads import at_most, each, one_thread, threads
-from pglearn.search.pool import run_task
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
@@ -40,13 +39,6 @@ def test_no_more_threads_than_allowed(monkeypatch):
 def test_an_error_in_a_part_is_raised():
     with at_most(2), pytest.raises(ZeroDivisionError):
         each(lambda part: 1 // part, 10)
-
-
-def test_a_worker_of_several_has_one_thread(monkeypatch):
-    seen = []
-    monkeypatch.setattr("pglearn.search.pool.run_here", lambda *_: seen.append(threads()))
-    run_task(None, None, [], None)
-    assert seen == [1]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

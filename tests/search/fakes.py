@@ -15,13 +15,22 @@ from threadpoolctl import threadpool_info
 from pglearn.engine import Configuration, Evaluation
 from pglearn.objective.loss import Yardstick
 from pglearn.objective.problem import Problem
-from pglearn.search import Candidate, Descent, Listener, Schedule, Search, SearchResult, Stint
-from pglearn.search.candidate import Draws, Space
+from pglearn.runtime.threads import threads
+from pglearn.search import (
+    Descent,
+    Draws,
+    Limit,
+    Listener,
+    Pool,
+    Run,
+    Schedule,
+    Search,
+    SearchResult,
+    Space,
+    Workers,
+    workers_for,
+)
 from pglearn.search.checkpoint import Checkpoint
-from pglearn.search.pool import Pool, Task
-from pglearn.search.workers import Workers, workers_for
-
-NEVER_ENOUGH = Descent(Yardstick(perfect=0.0, chance=1.0), enough=-np.inf)  # no loss is low enough to stop
 
 
 def points(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -40,25 +49,30 @@ def small_search() -> Search:
     return Search(Schedule(budget=4, rate=2, population=4), draws, unit_steps=2)
 
 
-def candidates(number: int = 4) -> list[Candidate]:
-    return [small_search().draws.candidate(id) for id in range(number)]
+def candidates(number: int = 4) -> list[Run]:
+    return [small_search().draws.draw(id) for id in range(number)]
 
 
-def ones(number: int) -> list[Candidate]:
-    return [Candidate(id, k=id, a=np.ones(2)) for id in range(number)]
+def ones(number: int) -> list[Run]:
+    return [Run(id, k=id, a=np.ones(2)) for id in range(number)]
 
 
-def pool_of(engine: object, workers: Workers, descent: Descent = NEVER_ENOUGH) -> Pool:
-    return Pool(small_problem(), Task(engine, descent), workers)
+def never_enough(engine: object) -> Descent:
+    """No loss is low enough to stop."""
+    return Descent(engine, Yardstick(perfect=0.0, chance=1.0), enough=-np.inf)
+
+
+def pool_of(engine: object, workers: Workers) -> Pool:
+    return Pool(small_problem(), never_enough(engine), workers)
 
 
 def serial_pool(engine: object) -> Pool:
     return pool_of(engine, workers_for("serial", 1))
 
 
-def ran(pool: Pool, given: Iterable[Candidate], stint: Stint) -> list[Candidate]:
-    """Where the candidates stand that came in."""
-    last = {candidate.id: candidate for group in pool.run(list(given), stint) for candidate in group}
+def ran(pool: Pool, given: Iterable[Run], limit: Limit) -> list[Run]:
+    """Where the runs stand that came in."""
+    last = {run.id: run for group, _ in pool.advance(list(given), limit) for run in group}
     return [last[id] for id in sorted(last)]
 
 
@@ -82,9 +96,9 @@ class NumberedDraws:
 
     views: int = 1
 
-    def candidate(self, id: int, born: float = 0.0, view: int | None = None) -> Candidate:
+    def draw(self, id: int, view: int | None = None) -> Run:
         view = id % self.views if view is None else view
-        return Candidate(id, k=id, a=np.ones(2 + view), view=view, born=born)
+        return Run(id, k=id, a=np.ones(2 + view), view=view)
 
 
 class Fake:
@@ -171,10 +185,11 @@ def most_threads() -> int:
 
 
 class LooksAround(Fake):
-    """The loss is the largest number of threads that a numerical library may use, and 1000 if X could be changed."""
+    """The loss is the largest number of threads that a numerical library may use, ten for each thread that a step may
+    use, and 1000 if X could be changed."""
 
     def judged(self, problem: Problem, configuration: Configuration) -> Evaluation:
-        loss = most_threads() + 1000.0 * problem.X.flags.writeable
+        loss = most_threads() + 10 * threads() + 1000.0 * problem.X.flags.writeable
         return Evaluation(loss, 0.5, np.zeros_like(configuration.a))
 
 

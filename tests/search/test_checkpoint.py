@@ -17,9 +17,9 @@ from tests.search.fakes import points
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
 from pglearn.errors import CheckpointError, InputError, OutputError
-from pglearn.runtime.events import EventLog
 from pglearn.search import checkpoint as module
 from pglearn.search import read_events
+from pglearn.search.events import EventLog
 from pglearn.search.lock import locked
 from pglearn.search.state import State
 
@@ -149,7 +149,7 @@ def test_killed_between_two_parts_nothing_is_lost_and_nothing_is_told_twice(tmp_
         with EventLog(path) as log, suppress(Killed):
             resumed = model(folder, unit_steps=3, n_jobs=1).fit(*points(), listeners=(log, kill))
         if resumed is None:
-            spent |= {candidate.spent for candidate in State.from_arrays(stored(folder)).candidates}
+            spent |= {candidate.lifetime.spent for candidate in State.from_arrays(stored(folder)).candidates}
             with path.open("a") as file:
                 file.write('{"event": "torn')  # as by a kill in mid-write
     assert len(written) > 3 * every

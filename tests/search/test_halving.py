@@ -19,8 +19,9 @@ from tests.search.fakes import (
     worked_example,
 )
 
+from pglearn.engine import Evaluation
 from pglearn.errors import InputError
-from pglearn.search import Candidate, Schedule, Search, SearchResult
+from pglearn.search import Run, Schedule, Search, SearchResult
 
 
 def searched(engine, budget=16, rate=2, population=8, views=1, **options):
@@ -31,7 +32,7 @@ def searched(engine, budget=16, rate=2, population=8, views=1, **options):
 
 def lives(result):
     """(born, died, steps) of every candidate; died is None for those that ran to the end."""
-    return [(c.born, c.died, c.steps) for c in result.candidates]
+    return [(run.lifetime.born, run.lifetime.died, run.steps) for run in result.candidates]
 
 
 def found(result):
@@ -72,7 +73,7 @@ def test_when_the_new_are_better_every_candidate_lives_for_two_rounds():
 def test_survivors_are_those_with_the_lowest_loss_among_old_and_new_alike():
     good = {2: 0.3, 5: 0.1, 9: 0.2, 13: 0.05, 22: 0.01}  # the others lose 1 each, ties going to the older
     result = worked_example(lambda k: good.get(k, 1.0))
-    died = {c.id: c.died for c in result.candidates}
+    died = {run.id: run.lifetime.died for run in result.candidates}
     assert [id for id in range(8) if died[id] == 1] == [3, 4, 6, 7]  # 5, 2, 0 and 1 go on
     assert [id for id in range(12) if died[id] == 2] == [1, 8, 10, 11]  # 9 comes in, 0 goes on
     assert [id for id in range(16) if died[id] == 4] == [0, 12, 14, 15]  # 13 comes in
@@ -101,12 +102,14 @@ def test_milestones_that_are_no_whole_number_of_steps_come_to_the_budget_all_the
 
 
 def test_those_that_can_answer_have_found_something_and_not_failed_unless_all_did():
-    def candidate(id, loss, failure=None):
-        best = np.ones(1) if np.isfinite(loss) else None
-        return Candidate(id, k=3, a=np.ones(1), best=best, loss=loss, failure=failure)
+    def after(*losses, id, failure=None):
+        run = Run(id, k=3, a=np.ones(1), failure=failure)
+        for loss in losses:
+            run = run.evaluated(Evaluation(loss, 0.5, np.ones(1)))
+        return run
 
-    failed = [candidate(0, 0.1, "a bug"), candidate(1, 0.2, "a bug"), candidate(2, np.inf, "a bug")]
-    new, sound = candidate(3, np.inf), [candidate(4, 3.0), candidate(5, 4.0)]
+    failed = [after(0.1, id=0, failure="a bug"), after(0.2, id=1, failure="a bug"), after(id=2, failure="a bug")]
+    new, sound = after(id=3), [after(3.0, id=4), after(4.0, id=5)]
     assert SearchResult([*failed, new, *sound], "finished").found == sound
     assert SearchResult([*failed, new], "finished").found == failed[:2]
     assert SearchResult([failed[2], new], "finished").found == []
@@ -121,7 +124,7 @@ def test_all_candidates_failing_is_an_error_that_says_what_to_try():
 
 
 def died_in(result, view, died):
-    return [c.id for c in result.candidates if c.view == view and c.died == died]
+    return [c.id for c in result.candidates if c.view == view and c.lifetime.died == died]
 
 
 def test_the_best_of_every_view_go_on_however_bad_the_view():
@@ -130,9 +133,11 @@ def test_the_best_of_every_view_go_on_however_bad_the_view():
     assert died_in(result, 1, died=1) == [5, 7]
     assert found(result)[:4] == [0, 2, 20, 22], "the answer is the lowest loss"
     result = searched(Scripted(lambda k: k, of_view=1000), views=3)  # the best of each of three, and one second
-    assert [c.id for c in result.candidates if c.born == 0 and c.died is None] == [0, 1, 2, 3]
+    assert [c.id for c in result.candidates if c.lifetime.born == 0 and c.lifetime.died is None] == [0, 1, 2, 3]
     result = searched(Scripted(lambda k: k, of_view=1000), budget=2, population=4, views=4)
-    assert [c.id for c in result.candidates if c.died == 1] == [2, 3], "with fewer places the better views go on"
+    assert [c.id for c in result.candidates if c.lifetime.died == 1] == [2, 3], (
+        "with fewer places the better views go on"
+    )
 
 
 @pytest.mark.parametrize("views", [1, 2, 3])
@@ -143,8 +148,8 @@ def test_new_draws_take_the_views_of_those_they_replace(views, population, budge
         schedule = Schedule(budget, rate, population)
         assert [c.id for c in result.candidates] == list(range(schedule.configurations))
         for milestone in schedule.milestones[:-1]:
-            replaced = Counter(c.view for c in result.candidates if c.died == milestone)
-            assert replaced == Counter(c.view for c in result.candidates if c.born == milestone)
+            replaced = Counter(c.view for c in result.candidates if c.lifetime.died == milestone)
+            assert replaced == Counter(c.view for c in result.candidates if c.lifetime.born == milestone)
             assert replaced.total() == population - population // rate
 
 
@@ -166,7 +171,7 @@ def test_units_of_seconds_give_every_candidate_its_time():
     # Two rounds of a unit for two candidates each; every place may be over by a step.
     assert 0.8 <= time.monotonic() - begun < 0.8 + 2 * 0.05 + 1.0
     survivor, eliminated, new = result.candidates
-    assert (survivor.died, eliminated.died, new.born) == (None, 1, 1)
+    assert (survivor.lifetime.died, eliminated.lifetime.died, new.lifetime.born) == (None, 1, 1)
     assert survivor.steps > eliminated.steps
     assert 1 <= eliminated.steps <= 4
 

@@ -14,19 +14,20 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from tests.search.clusters.engines import DiesOnce
 from tests.search.fakes import (
-    NEVER_ENOUGH,
     Bowl,
     KillsItsWorker,
     LooksAround,
     RaisesFor,
     candidates,
     most_threads,
+    never_enough,
     ones,
     pool_of,
     ran,
@@ -37,11 +38,9 @@ from threadpoolctl import threadpool_limits
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
 from pglearn.objective.problem import Problem
-from pglearn.search import Stint
-from pglearn.search.clusters.broadcast import Broadcast
-from pglearn.search.handle import OnDisk
-from pglearn.search.pool import Task, run_task
-from pglearn.search.workers import workers_for
+from pglearn.runtime.threads import at_most
+from pglearn.search import Limit, workers_for
+from pglearn.search.tasks import ProblemOnDisk, Task
 
 
 def searched(engine, workers):
@@ -69,8 +68,10 @@ def serial():
 def assert_identical(result, other):
     assert len(result.candidates) == len(other.candidates)
     for one, two in zip(result.candidates, other.candidates, strict=True):
-        for name in ("id", "k", "born", "died", "steps", "history"):
+        for name in ("id", "k", "history"):
             assert getattr(one, name) == getattr(two, name)
+        for name in ("born", "died", "spent"):
+            assert getattr(one.lifetime, name) == getattr(two.lifetime, name)
         for name in ("a", "dg_da", "best"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
@@ -99,9 +100,9 @@ def test_an_unknown_executor_is_refused_with_a_sentence():
 def test_joblib_works_beside_a_search_before_and_after():
     """Its own processes are not made to be shared; ours are kept for the next search."""
     for _ in range(2):
-        assert len(came_back(Bowl(), workers_for("loky", 2), candidates(), Stint(until=1))) == 4
+        assert len(came_back(Bowl(), workers_for("loky", 2), candidates(), Limit(until=1))) == 4
         assert Parallel(2)(delayed(abs)(-i) for i in range(4)) == [0, 1, 2, 3]
-    assert workers_for("loky", 2).executor() is workers_for("loky", 2).executor()
+    assert len({workers_for("loky", 1).submit(os.getpid).result() for _ in range(2)}) == 1
 
 
 # Workers that die
@@ -115,11 +116,16 @@ def test_a_worker_that_dies_costs_nothing_but_time(serial, tmp_path):
 def test_a_given_executor_that_breaks_or_is_shut_down_is_not_replaced():
     sentence = r"The given executor does not work .*start a new one and fit again"
     with process_pool(1) as executor, pytest.raises(WorkerError, match=sentence):
-        came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), ones(2), Stint(until=1))
+        came_back(KillsItsWorker(parent=os.getpid()), workers_for(executor, 1), ones(2), Limit(until=1))
     executor = ThreadPoolExecutor(1)
-    executor.shutdown()
+    with pool_of(Bowl(), workers_for(executor, 1)) as pool:
+        parts = pool.advance(ones(9), Limit(until=10_000))
+        next(parts)
+        executor.shutdown(wait=False, cancel_futures=True)
+        with pytest.raises(WorkerError, match=sentence):
+            list(parts)
     with pytest.raises(WorkerError, match=sentence):
-        came_back(Bowl(), workers_for(executor, 1), ones(2), Stint(until=1))
+        came_back(Bowl(), workers_for(executor, 1), ones(2), Limit(until=1))
 
 
 # What a worker sees and leaves behind
@@ -134,29 +140,32 @@ def test_points_are_written_for_other_processes_and_removed_afterwards(tmp_path,
     for name, folders in (("loky", 1), ("threads", 0)):
         with pool_of(CPUEngine(), workers_for(name, 2)) as pool:
             assert len(temporary()) == folders
-            ran(pool, candidates(), Stint(until=1))
+            ran(pool, candidates(), Limit(until=1))
         assert temporary() == []
     with pytest.raises(WorkerError, match="first failed with ZeroDivisionError at step 0: a bug"):
         searched(RaisesFor(tuple(range(30))), workers_for("loky", 2))
     assert temporary() == []
 
 
-@pytest.mark.parametrize("kind", [OnDisk, lambda problem: Broadcast()], ids=["file", "broadcast"])
-def test_points_and_labels_do_not_travel_with_a_task(kind):
+def test_points_and_labels_do_not_travel_with_a_task():
     problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
-    handle = kind(problem)
+    shared = ProblemOnDisk(problem)
     try:
-        sent = len(pickle.dumps((run_task, Task(CPUEngine(), NEVER_ENOUGH), handle, candidates(1), Stint(until=1))))
+        sent = len(pickle.dumps(Task(never_enough(CPUEngine()), candidates(1), Limit(until=1), shared)))
     finally:
-        handle.close()
+        shared.close()
     assert sent < problem.labelled.nbytes / 3
 
 
-@pytest.mark.parametrize(("name", "writable"), [("serial", True), ("threads", True), ("loky", False)])
-def test_a_task_has_one_numerical_thread_and_processes_see_the_points_read_only(name, writable):
-    with threadpool_limits(2):
-        back = came_back(LooksAround(), workers_for(name, 2), ones(4), Stint(until=0))
-        assert [candidate.loss for candidate in back] == [1.0 + 1000 * writable] * 4
+@pytest.mark.parametrize(
+    ("name", "threads", "writable"), [("serial", 3, True), ("threads", 1, True), ("loky", 1, False)]
+)
+def test_a_task_has_one_numerical_thread_one_of_several_one_at_all_and_processes_cannot_change_the_points(
+    name, threads, writable
+):
+    with threadpool_limits(2), at_most(3):
+        back = came_back(LooksAround(), workers_for(name, 2), ones(4), Limit(until=0))
+        assert [run.loss for run in back] == [1 + 10 * threads + 1000 * writable] * 4
         assert most_threads() == 2, "they are given back afterwards"
 
 
@@ -169,8 +178,8 @@ def test_after_a_stop_nobody_runs_and_one_can_still_be_looked_at(name):
         assert not pool.stopped
         pool.stop()
         assert pool.stopped
-        assert ran(pool, candidates(), Stint(until=5)) == []
-        assert pool.look_at(candidates(1)[0]).started
+        assert ran(pool, candidates(), Limit(until=5)) == []
+        assert pool.evaluate(candidates(1)[0]).started
 
 
 class Vanished(Executor):
@@ -185,32 +194,33 @@ class Vanished(Executor):
 @pytest.mark.parametrize("how", ["stop", "deadline"])
 def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypatch, how):
     monkeypatch.setattr("pglearn.search.pool.GRACE_SECONDS", 0.1)
-    monkeypatch.setattr("pglearn.search.pool.LOOK_SECONDS", 0.05)
     with pool_of(Bowl(), workers_for(Vanished(), 2)) as pool:
         deadline = time.time() + 0.2 if how == "deadline" else None
         if how == "stop":
             threading.Timer(0.2, pool.stop).start()
         begun = time.monotonic()
-        assert ran(pool, ones(3), Stint(until=5, deadline=deadline)) == []
+        assert ran(pool, ones(3), Limit(until=5, deadline=deadline)) == []
         assert time.monotonic() - begun < 20
 
 
 class Elsewhere(Executor):
     """Workers on a machine that does not have the folders of this one."""
 
-    def submit(self, fn, task, handle, *args):
-        shutil.rmtree(handle._folder, ignore_errors=True)
+    def submit(self, fn, /, *args, **kwargs):
+        for folder in Path(tempfile.gettempdir()).glob("pglearn-*"):
+            shutil.rmtree(folder)
         future = Future()
         try:
-            future.set_result(fn(task, handle, *args))
+            future.set_result(fn(*args, **kwargs))
         except WorkerError as error:
             future.set_exception(error)
         return future
 
 
-def test_workers_on_another_machine_are_told_what_to_use():
+def test_workers_on_another_machine_are_told_what_to_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(WorkerError, match="workers on that machine, or a cluster of Dask, Ray or Spark"):
-        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Stint(until=1))
+        came_back(Bowl(), workers_for(Elsewhere(), 1), ones(2), Limit(until=1))
 
 
 # A parent that is killed

@@ -1,7 +1,15 @@
 """Where the mathematics meets the hardware."""
 
 from pglearn.engine.base import Configuration, Engine, Evaluation
-from pglearn.engine.choose import chosen_engine
+from pglearn.engine.choose import announce_neighbours, chosen_engine, neighbours_among
 from pglearn.engine.cpu import CPUEngine
 
-__all__ = ["CPUEngine", "Configuration", "Engine", "Evaluation", "chosen_engine"]
+__all__ = [
+    "CPUEngine",
+    "Configuration",
+    "Engine",
+    "Evaluation",
+    "announce_neighbours",
+    "chosen_engine",
+    "neighbours_among",
+]

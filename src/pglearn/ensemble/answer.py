@@ -12,16 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from pglearn.arrays import Array, Points
 from pglearn.engine import Engine
 from pglearn.ensemble.graph_ensemble import GraphEnsemble, Member, mean_graph
-from pglearn.objective.graph import Graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
 from pglearn.objective.views import View
-from pglearn.runtime.events import Stream
 from pglearn.runtime.threads import each, one_thread
-from pglearn.search.candidate import Candidate, standing
+from pglearn.search import Run, standing
+from pglearn.search.events import Stream
 from pglearn.tables.scaling import Scaling
 
-SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
+SELECTIONS: dict[str, Callable[[list[Run], int], list[Run]]] = {
     "best": lambda found, survivors: found[:1],
     "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
@@ -49,44 +48,41 @@ class Table:
 def concluded(
     table: Table,
     engine: Engine,
-    chosen: list[Candidate],
+    chosen: list[Run],
     class_prior: Array | str | None,
     emit: Stream,
     is_ended: Callable[[], bool] = lambda: False,
-) -> tuple[GraphEnsemble, sparse.csr_matrix]:
+) -> tuple[GraphEnsemble, sparse.csr_matrix, dict[int, float]]:
     """The ensemble of the chosen candidates, and the mean of their graphs; of a large table, the graph of the best.
+    Also, by the ids of its members, the lowest share of the exact neighbours that their graphs had.
 
     Of a large table the answer has fewer members if it is to end before: one at least.
     """
+    emit("answer_started", members=[c.id for c in chosen], neighbors=engine.neighbours, total=2 * len(chosen))
+    recalls: dict[int, float] = {}
+
+    def solved(number: int) -> tuple[Solution, sparse.csr_matrix | None]:
+        run = chosen[number]
+        graph = engine.graph(table.in_view(run.view), replace(run.answer, view=0))
+        recalls[run.id] = min(run.recall, graph.recall)
+        emit("member_graph_built", candidate=run.id, recall=recalls[run.id], edges=len(graph.edges))
+        solution = engine.propagate(table.problem, graph)
+        emit("member_solved")
+        return solution, None if table.is_sampled and number else graph.W
+
     with one_thread():
-        emit("answer_started", members=[c.id for c in chosen], neighbors=engine.neighbours, total=2 * len(chosen))
-
-        def solved(number: int) -> tuple[Solution, sparse.csr_matrix | None]:
-            graph = _graph_of_member(table, engine, chosen[number], emit)
-            solution = engine.propagate(table.problem, graph)
-            emit("member_solved")
-            return solution, None if table.is_sampled and number else graph.W
-
         if table.is_sampled:  # all threads for each member, and memory for one
             found = [solved(0)]
             while len(found) < len(chosen) and not is_ended():
                 found.append(solved(len(found)))
         else:
             found = each(solved, len(chosen))
-        solutions, graphs = [solution for solution, _ in found], [W for _, W in found if W is not None]
-        warn_if_unsolved(solutions)
-        members = [Member.from_solution(*pair) for pair in zip(chosen[: len(solutions)], solutions, strict=True)]
-        ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
-        emit("answer_ended")
-        return ensemble, mean_graph(graphs)
-
-
-def _graph_of_member(table: Table, engine: Engine, chosen: Candidate, emit: Stream) -> Graph:
-    """The graph of all rows, and in the candidate how many of the exact neighbours it lacks."""
-    graph = engine.graph(table.in_view(chosen.view), replace(chosen.answer, view=0))
-    chosen.recall = min(chosen.recall, graph.recall)
-    emit("member_graph_built", candidate=chosen.id, recall=chosen.recall, edges=len(graph.edges))
-    return graph
+    solutions, graphs = [solution for solution, _ in found], [W for _, W in found if W is not None]
+    warn_if_unsolved(solutions)
+    members = [Member.from_solution(*pair) for pair in zip(chosen[: len(solutions)], solutions, strict=True)]
+    ensemble = GraphEnsemble.from_members(table.X, table.scaling, table.views, table.problem, members, class_prior)
+    emit("answer_ended")
+    return ensemble, mean_graph(graphs), recalls
 
 
 def warn_if_unsolved(solutions: list[Solution]) -> None:

@@ -18,7 +18,7 @@ from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
 from pglearn.objective.propagation.inductive import spreading
 from pglearn.objective.views import View
-from pglearn.search import Candidate
+from pglearn.search import Run
 from pglearn.tables.scaling import Scaling
 
 BATCH_ROWS, BATCH_BYTES = 4096, 32 << 20  # of new rows that are labelled at once
@@ -35,12 +35,12 @@ class Member:
     """n × c; zeros where no label reaches."""
 
     @classmethod
-    def from_solution(cls, candidate: Candidate, solution: Solution) -> Member:
+    def from_solution(cls, run: Run, solution: Solution) -> Member:
         F = np.maximum(solution.F, 0)
         sums = F.sum(axis=1, keepdims=True)
         reached = sums > solution.doubt()[:, None]
         probabilities = np.where(reached, F / np.where(reached, sums, 1), 0)
-        return cls(candidate.view, candidate.k, candidate.answer.a, probabilities)
+        return cls(run.view, run.k, run.answer.a, probabilities)
 
     def spreading(self, X: Points) -> Callable[[Points], Array]:
         """What gives rows that need not be in the table X their class probabilities, both in the coordinates of the

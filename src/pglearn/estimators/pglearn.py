@@ -25,10 +25,10 @@ from pglearn.estimators.settings import Settings, propagation_of
 from pglearn.files import plain
 from pglearn.objective.problem import Problem
 from pglearn.objective.searched import searched_problem
-from pglearn.runtime.events import Listener, Stream
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.progress import progress_bar
-from pglearn.search.results import history, search_results, warn_of_search
+from pglearn.search import Listener, history, search_results, warn_of_search
+from pglearn.search.events import Stream
 from pglearn.tables.scaling import Scaling
 
 
@@ -239,7 +239,7 @@ class PGLearnClassifier(TableClassifier):
         y : array-like of shape (n,)
             Labels; -1, None or NaN where unlabelled.
         listeners : tuple of callables
-            Called with every event of the search, a dict (`pglearn.runtime.events`).
+            Called with every event of the search, a dict (`pglearn.search.events`).
 
         Notes
         -----
@@ -275,16 +275,15 @@ class PGLearnClassifier(TableClassifier):
                 return interrupt.happened or result.is_out_of_time()
 
             emit = Stream(stream if table.is_sampled else (), result.events)
-            ensemble, self.graph_ = concluded(table, answering, chosen, shares, emit, is_over)
+            ensemble, self.graph_, recalls = concluded(table, answering, chosen, shares, emit, is_over)
         self._publish(ensemble)
-        answered = chosen[: len(ensemble.members)]
-        self.search_results_ = search_results(result.candidates, answered, self.views_, float(self.budget))
+        self.search_results_ = search_results(result.candidates, recalls, self.views_, float(self.budget))
         self.history_ = history(result.candidates)
         self.engine_, self.neighbors_, self.n_searched_ = engine.name, answering.neighbours, searched.n
         self.stop_reason_ = result.reason
-        if len(answered) < len(chosen):
+        if len(recalls) < len(chosen):
             self.stop_reason_ = "interrupted" if interrupt.happened else "out of time"
-        warn_of_search(self.stop_reason_, result.candidates, answered)
+        warn_of_search(self.stop_reason_, result.candidates, chosen, recalls)
         return self
 
     def suggest(self, n: int = 10) -> Array:

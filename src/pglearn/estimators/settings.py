@@ -10,8 +10,7 @@ import numpy as np
 
 from pglearn import parameters
 from pglearn.arrays import Array, parts_of
-from pglearn.engine import Engine, chosen_engine
-from pglearn.engine.choose import announce_neighbours, neighbours_among
+from pglearn.engine import Engine, announce_neighbours, chosen_engine, neighbours_among
 from pglearn.ensemble.answer import SELECTIONS, Table
 from pglearn.ensemble.class_shares import checked_prior
 from pglearn.errors import InputError
@@ -22,11 +21,8 @@ from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import PROPAGATIONS, Propagation
 from pglearn.objective.views import View, check_views, views_for
 from pglearn.runtime.threads import at_most
-from pglearn.search import Descent, Schedule, Search
-from pglearn.search.candidate import Draws, Space
+from pglearn.search import LARGE, Descent, Draws, Pool, Schedule, Search, Serial, Space, Threads, workers_for
 from pglearn.search.checkpoint import Checkpoint, identity_of, opened
-from pglearn.search.pool import LARGE, Pool, Task
-from pglearn.search.workers import Here, Threads, workers_for
 
 EVALUATIONS_OF_A_MEMBER = 2  # a graph of all rows and its labels take about as long as so many, row by row
 
@@ -61,7 +57,7 @@ class Settings:
         if model.engine == "cpu" and model.device_memory is not None:
             raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
         self._workers = workers_for(model.executor, model.n_jobs)
-        if model.engine == "torch" and (model.executor is not None or not isinstance(self._workers, (Here, Threads))):
+        if model.engine == "torch" and (model.executor is not None or not isinstance(self._workers, (Serial, Threads))):
             raise InputError(
                 "engine='torch' runs all candidates at once in this process: leave out n_jobs and executor, "
                 "or use engine='cpu'."
@@ -103,9 +99,9 @@ class Settings:
         model, workers = self._model, self._workers
         by_default = model.executor is None and model.n_jobs is None
         if engine.together is None or (by_default and searched.n > LARGE):
-            workers = Here()  # by itself, with all cores
-        descent = Descent(Yardstick.of(self._loss, searched.scored_codes, searched.n_classes))
-        return Pool(searched, Task(engine.for_search(model.dtype), descent), workers)
+            workers = Serial()  # by itself, with all cores
+        yardstick = Yardstick.of(self._loss, searched.scored_codes, searched.n_classes)
+        return Pool(searched, Descent(engine.for_search(model.dtype), yardstick), workers)
 
     def cores(self) -> AbstractContextManager[None]:
         """As many as `n_jobs` says; by default all."""

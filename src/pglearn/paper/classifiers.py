@@ -30,8 +30,7 @@ from pglearn.paper.baselines.aew import LocalGraph
 from pglearn.paper.baselines.minent import MOST_ROWS
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.threads import one_thread
-from pglearn.search import Candidate, Listener
-from pglearn.search.candidate import Draws, Space
+from pglearn.search import Draws, Listener, Run, Space
 from pglearn.tables.scaling import Scaling
 
 DRAWS = {"bandwidths": None, "weights": None}
@@ -102,7 +101,7 @@ class BaselineClassifier(TableClassifier):
         best = found.best
         graph, solution = method.answer(problem, best)
         warn_if_unsolved([solution])
-        member = Member.from_solution(Candidate(best.candidate, best.k, self._weights(problem, best)), solution)
+        member = Member.from_solution(Run(best.candidate, best.k, self._weights(problem, best)), solution)
         self._publish(GraphEnsemble.from_members(problem.X, scaling, [given_view(problem.X)], problem, [member]))
         self.graph_ = graph.W
         self.search_results_ = found.trials

@@ -1,6 +1,6 @@
 """One search of PG-learn watched from outside: what each candidate would have answered at the end of each round.
 
-The search tells its listeners where its candidates stand (`pglearn.runtime.events`). Their labels are worked out when
+The search tells its listeners where its candidates stand (`pglearn.search.events`). Their labels are worked out when
 the fit is over, so that looking costs the search no time, and scored by the harness.
 """
 

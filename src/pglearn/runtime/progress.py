@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from pglearn.runtime.events import Event, Listener
+Event: TypeAlias = dict[str, Any]
 
 AFTER_SECONDS = 3.0  # a fit that takes longer shows its bar to whoever watches
 
 
 @contextmanager
-def progress_bar(shown: int | None, console: Console | None = None) -> Iterator[tuple[Listener, ...]]:
+def progress_bar(shown: int | None, console: Console | None = None) -> Iterator[tuple[Callable[[Event], None], ...]]:
     """A bar that fills as units are used up, with the best found so far; no listener if it is not to be shown. None
     shows it in a terminal or notebook, where the fit takes longer than a few seconds."""
     console = console or Console(stderr=True)

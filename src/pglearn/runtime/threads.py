@@ -2,7 +2,7 @@
 parts of a large problem. BLAS and OpenMP have one thread each, so that their sums round alike on every worker.
 
 Parts depend on the problem alone, and none writes where another does, so the result does not depend on how many threads
-there are. A search that runs several candidates at a time leaves one thread to each (`pglearn.search.pool`).
+there are. A search that runs several candidates at a time leaves one thread to each (`pglearn.search.tasks`).
 """
 
 from __future__ import annotations

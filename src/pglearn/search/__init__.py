@@ -1,20 +1,37 @@
 """The search for a configuration: Algorithm 1 inside Algorithm 2."""
 
-from pglearn.runtime.events import Event, EventLog, Listener, read_events
-from pglearn.search.candidate import Candidate
-from pglearn.search.descent import Descent, Stint
+from pglearn.search.descent import Descent, Limit
+from pglearn.search.draws import Draws, Space
+from pglearn.search.events import Event, EventLog, Listener, read_events
+from pglearn.search.executors import Serial, Threads, Workers, workers_for
 from pglearn.search.halving import Search, SearchResult
+from pglearn.search.pool import LARGE, Pool
+from pglearn.search.results import history, search_results, warn_of_search
+from pglearn.search.runs import Lifetime, Run, standing
 from pglearn.search.schedule import Schedule
 
 __all__ = [
-    "Candidate",
+    "LARGE",
     "Descent",
+    "Draws",
     "Event",
     "EventLog",
+    "Lifetime",
+    "Limit",
     "Listener",
+    "Pool",
+    "Run",
     "Schedule",
     "Search",
     "SearchResult",
-    "Stint",
+    "Serial",
+    "Space",
+    "Threads",
+    "Workers",
+    "history",
     "read_events",
+    "search_results",
+    "standing",
+    "warn_of_search",
+    "workers_for",
 ]

@@ -20,7 +20,7 @@ import numpy as np
 from pglearn.arrays import Array
 from pglearn.errors import CheckpointError, OutputError
 from pglearn.files import UNREADABLE, digest, plain, read_arrays, whole_file
-from pglearn.runtime.events import Stream
+from pglearn.search.events import Stream
 from pglearn.search.lock import locked
 from pglearn.search.state import State
 

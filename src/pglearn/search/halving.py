@@ -10,26 +10,27 @@ replace: a loss that is easier to bring down in one view than in another says li
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pglearn.errors import InputError, WorkerError
-from pglearn.runtime.events import VERSION, Listener, Stream
-from pglearn.search.candidate import NOT_FINITE, Candidate, Draws, ranked, standing
 from pglearn.search.checkpoint import Checkpoint
-from pglearn.search.descent import Stint
+from pglearn.search.descent import Limit
+from pglearn.search.draws import Draws
+from pglearn.search.events import VERSION, Listener, Stream
 from pglearn.search.pool import Pool
+from pglearn.search.runs import NOT_FINITE, Run, ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State
 
-TOLD = ("k", "view", "born", "steps", "loss", "accuracy", "converged", "failure", "recall", "seconds")
+TOLD = ("k", "view", "steps", "loss", "accuracy", "converged", "failure", "recall")  # of a run, to listeners
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
     """Every candidate in order of drawing, and how the search ended."""
 
-    candidates: list[Candidate]
+    candidates: list[Run]
     reason: str
     """"finished", "interrupted" or "out of time"."""
     events: int = 0
@@ -41,11 +42,11 @@ class SearchResult:
         return self.deadline is not None and time.time() >= self.deadline
 
     @property
-    def found(self) -> list[Candidate]:
+    def found(self) -> list[Run]:
         """Those that can answer, best first: in the race at the end and with something found. One that failed is among
         them only if all of these did."""
-        found = ranked(c for c in self.candidates if c.died is None and c.best is not None)
-        return [c for c in found if c.failure is None] or found
+        found = ranked(run for run in self.candidates if run.lifetime.died is None and run.best is not None)
+        return [run for run in found if run.failure is None] or found
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class Search:
     unit_seconds: float | None = None
     max_time: float | None = None
 
-    def stints(self, deadline: float | None) -> list[Stint]:
+    def limits(self, deadline: float | None) -> list[Limit]:
         """Those of the rounds; where milestones are no whole number of steps, less by a part of one."""
         if self.unit_seconds is not None:
-            return [Stint(end * self.unit_seconds, True, deadline) for end in self.schedule.milestones]
-        return [Stint(int(end * self.unit_steps), False, deadline) for end in self.schedule.milestones]
+            return [Limit(end * self.unit_seconds, True, deadline) for end in self.schedule.milestones]
+        return [Limit(int(end * self.unit_steps), False, deadline) for end in self.schedule.milestones]
 
     @property
     def evaluations(self) -> int:
@@ -84,128 +85,132 @@ class Search:
         """Algorithm 2, from where the checkpoint has it. `max_time` counts from when it was `begun`, by default now.
         `about` is passed on to listeners with the first event."""
         found = None if checkpoint is None else checkpoint.found
-        state = found or State([self.draws.candidate(id) for id in range(self.schedule.population)])
-        run = _Run(
-            self, pool, Stream(listeners, state.events), checkpoint, begun=(begun or time.time()) - state.seconds
-        )
-        state, reason = run.rounds(run.begin(state, about, resumed=found is not None))
+        state = found or State([self.draws.draw(id) for id in range(self.schedule.population)])
+        emit = Stream(listeners, state.events)
+        halving = _Halving(self, pool, emit, checkpoint, begun=(begun or time.time()) - state.seconds)
+        halving.announce(state, about, resumed=found is not None)
+        state, reason = halving.rounds(state)
         result = SearchResult(state.candidates, reason)
         if not result.found:
-            raised = [c.failure for c in state.candidates if c.failure and not c.failure.startswith(NOT_FINITE)]
-            if raised:
-                raise WorkerError(f"No candidate could be evaluated. The first failed with {raised[0]}")
-            raise InputError(
-                "No candidate has a finite loss: look for extreme values among the features, or try scale=True."
-            )
-        run.emit("search_ended", reason=reason, **_best(result.found))
-        return replace(result, events=run.emit.told, deadline=run.deadline)
+            raise _nothing_found(state.candidates)
+        emit("search_ended", reason=reason, **_best(result.found))
+        return replace(result, events=emit.told, deadline=halving.deadline)
 
 
-class _Run:
-    """A search on its way, with all that its steps need."""
+class _Halving:
+    """The rounds of a search, with all that they need."""
 
     def __init__(self, search: Search, pool: Pool, emit: Stream, checkpoint: Checkpoint | None, begun: float) -> None:
-        self.emit = emit
         self._schedule = search.schedule
         self._draws = search.draws
         self._pool = pool
+        self._emit = emit
         self._checkpoint = checkpoint
         self._begun = begun
         self.deadline = None if search.max_time is None else begun + search.max_time
-        self._stints = search.stints(self.deadline)
+        self._limits = search.limits(self.deadline)
         pool.on_loss = lambda candidates, reason: emit("worker_lost", candidates=candidates, reason=reason)
 
-    def begin(self, state: State, about: Mapping[str, object], *, resumed: bool) -> State:
+    def announce(self, state: State, about: dict[str, object], *, resumed: bool) -> None:
         fields: dict[str, object] = {
             "version": VERSION,
             **about,
             "budget": self._schedule.budget,
-            "rounds": len(self._stints),
+            "rounds": len(self._limits),
             "milestones": self._schedule.milestones,
             "candidates": self._schedule.population,
             "configurations": self._schedule.configurations,
         }
         if resumed:
-            self.emit("search_resumed", **fields, round=state.round, seconds=state.seconds, **_best(state.alive))
-            return state
-        self.emit("search_started", **fields)
-        return self._in_round(state)
+            self._emit("search_resumed", **fields, round=state.round, seconds=state.seconds, **_best(state.alive))
+        else:
+            self._emit("search_started", **fields)
+            self._begin_round(state)
 
     def rounds(self, state: State) -> tuple[State, str]:
-        """All rounds from `state` on, one after another, and why they ended."""
-        while state.round < len(self._stints):
-            state, whole = self._after_round(state)
-            self.emit("round_ended", round=state.round, **_best(state.alive))
-            last = state.round == len(self._stints) - 1
-            if not (last and whole) and (reason := self._why_stop()):
-                return state, reason
+        """All rounds from `state` on, and why they ended."""
+        while state.round < len(self._limits):
+            state, complete = self._advance(state)
+            self._emit("round_ended", round=state.round, **_best(state.alive))
+            last = state.round == len(self._limits) - 1
+            if not (last and complete):
+                if self._pool.stopped:
+                    return state, "interrupted"
+                if self._limits[-1].is_out_of_time():
+                    return state, "out of time"
             if not last:
-                state = self._next_generation(state)
-            state = self._in_round(replace(state, round=state.round + 1))
+                state = self._eliminate_and_draw(state)
+            state = replace(state, round=state.round + 1)
+            self._begin_round(state)
         return state, "finished"
 
-    def _in_round(self, state: State) -> State:
-        """A state at the beginning of a round, or behind the last one, told of and kept."""
-        if state.round < len(self._stints):
-            until, ids = self._schedule.milestones[state.round], [candidate.id for candidate in state.alive]
-            self.emit("round_started", round=state.round, until=until, candidates=ids)
+    def _begin_round(self, state: State) -> None:
+        """Tell of the round that begins, if there is one, and keep where it begins."""
+        if state.round < len(self._limits):
+            until, ids = self._schedule.milestones[state.round], [run.id for run in state.alive]
+            self._emit("round_started", round=state.round, until=until, candidates=ids)
         self._keep(state, at_once=True)
-        return state
+
+    def _advance(self, state: State) -> tuple[State, bool]:
+        """Run all to the limit of the round: the state when they have come in, and whether all have reached it."""
+        limit = self._limits[state.round]
+        saved = state  # those that were stopped in the middle of a part begin that part again
+        for group, part in self._pool.advance([run for run in state.alive if not limit.is_reached_by(run)], limit):
+            state = state.with_candidates(group)
+            for run in group:
+                if limit.is_reached_by(run):
+                    self._tell(run, state.round)
+            saved = saved.with_candidates(
+                run for run in group if part.in_seconds or part.is_reached_by(run) or run.finished
+            )
+            self._keep(saved)
+        stopped = [run for run in state.alive if not limit.is_reached_by(run)]
+        if not any(run.started for run in state.alive):  # no time for any of them: an answer needs one
+            stopped = [self._pool.evaluate(state.alive[0])]
+            state = state.with_candidates(stopped)
+        for run in stopped:
+            self._tell(run, state.round)
+        return state, not stopped
+
+    def _eliminate_and_draw(self, state: State) -> State:
+        """The next generation: those that do not go on are eliminated, and others drawn in their places."""
+        milestone = self._schedule.milestones[state.round]
+        eliminated = standing(state.alive)[self._schedule.survivors :]
+        for run in eliminated:
+            self._emit("candidate_eliminated", candidate=run.id, at=milestone)
+        state = state.with_candidates(run.with_lifetime(died=milestone) for run in eliminated)
+        drawn = [
+            self._draws.draw(id, replaced.view).with_lifetime(born=milestone, spent=replaced.lifetime.spent)
+            for id, replaced in enumerate(eliminated, start=len(state.candidates))
+        ]
+        for run in drawn:
+            self._emit("candidate_drawn", candidate=run.id, k=run.k, born=milestone, view=run.view)
+        return replace(state, candidates=[*state.candidates, *drawn])
 
     def _keep(self, state: State, *, at_once: bool = False) -> None:
         """Leave a state with the checkpoint; at once, or when it is time."""
         if self._checkpoint is None:
             return
-        if any(c.started for c in state.alive) and not any(c.best is not None for c in state.alive):
+        if any(run.started for run in state.alive) and not any(run.best is not None for run in state.alive):
             return  # nothing but failures: whoever mends their cause should be able to begin again
-        state = replace(state, seconds=time.time() - self._begun, events=self.emit.told)
-        self._checkpoint.keep(state, self.emit, at_once=at_once)
+        state = replace(state, seconds=time.time() - self._begun, events=self._emit.told)
+        self._checkpoint.keep(state, self._emit, at_once=at_once)
 
-    def _after_round(self, state: State) -> tuple[State, bool]:
-        """The state when all have come in, and whether all of them have run to the end of their stints."""
-        stint = self._stints[state.round]
-        waiting = [candidate for candidate in state.alive if not stint.is_over(candidate)]
-        saved = state  # what was stopped in the middle of a part begins that part again
-        for group in self._pool.run(waiting, stint):
-            state = state.with_candidates(group)
-            for candidate in group:
-                if stint.is_over(candidate):
-                    self._tell(candidate, state.round)
-            saved = saved.with_candidates(candidate for candidate in group if candidate.whole)
-            self._keep(saved)
-        stopped = [candidate for candidate in state.alive if not stint.is_over(candidate)]
-        if not any(candidate.started for candidate in state.alive):  # no time for any of them: an answer needs one
-            stopped = [self._pool.look_at(state.alive[0])]
-            state = state.with_candidates(stopped)
-        for candidate in stopped:
-            self._tell(candidate, state.round)
-        return state, not stopped
-
-    def _why_stop(self) -> str | None:
-        if self._pool.stopped:
-            return "interrupted"
-        return "out of time" if self.deadline is not None and time.time() >= self.deadline else None
-
-    def _next_generation(self, state: State) -> State:
-        """With those eliminated that do not go on, and others drawn in their place."""
-        milestone = self._schedule.milestones[state.round]
-        eliminated = standing(state.alive)[self._schedule.survivors :]
-        for candidate in eliminated:
-            self.emit("candidate_eliminated", candidate=candidate.id, at=milestone)
-        state = state.with_candidates(replace(candidate, died=milestone) for candidate in eliminated)
-        for replaced in eliminated:
-            new = self._draws.candidate(len(state.candidates), born=milestone, view=replaced.view)
-            state = replace(state, candidates=[*state.candidates, replace(new, spent=replaced.spent)])
-            self.emit("candidate_drawn", candidate=new.id, k=new.k, born=new.born, view=new.view)
-        return state
-
-    def _tell(self, candidate: Candidate, round: int) -> None:
-        """Of a candidate as it stands; of one that nobody has looked at there is nothing to tell."""
-        if candidate.started:
-            fields = {name: getattr(candidate, name) for name in TOLD}
-            self.emit("candidate_advanced", candidate=candidate.id, round=round, **fields, a=candidate.answer.a)
+    def _tell(self, run: Run, round: int) -> None:
+        """Of a run as it stands; of one that nobody has looked at there is nothing to tell."""
+        if run.started:
+            fields = {name: getattr(run, name) for name in TOLD}
+            fields |= {"born": run.lifetime.born, "seconds": run.lifetime.seconds, "a": run.answer.a}
+            self._emit("candidate_advanced", candidate=run.id, round=round, **fields)
 
 
-def _best(candidates: list[Candidate]) -> dict[str, object]:
+def _best(candidates: list[Run]) -> dict[str, object]:
     best = ranked(candidates)[0]
     return {"best": best.id, "loss": best.loss, "accuracy": best.accuracy}
+
+
+def _nothing_found(candidates: list[Run]) -> Exception:
+    raised = [run.failure for run in candidates if run.failure and not run.failure.startswith(NOT_FINITE)]
+    if raised:
+        return WorkerError(f"No candidate could be evaluated. The first failed with {raised[0]}")
+    return InputError("No candidate has a finite loss: look for extreme values among the features, or try scale=True.")

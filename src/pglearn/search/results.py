@@ -8,39 +8,40 @@ import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.objective.graph.approximate import warn_of_recall
-from pglearn.search.candidate import NOT_FINITE, Candidate
+from pglearn.search.runs import NOT_FINITE, Run
 
 
 def search_results(
-    candidates: list[Candidate], chosen: list[Candidate], views: list[str], budget: float
+    candidates: list[Run], recalls: dict[int, float], views: list[str], budget: float
 ) -> dict[str, Array]:
-    ids = {candidate.id for candidate in chosen}
+    """A row for each candidate. `recalls` has those that answer, by their ids: of all the neighbours that they had."""
+    lifetimes = [run.lifetime for run in candidates]
     return {
-        "candidate": np.array([c.id for c in candidates]),
-        "k": np.array([c.k for c in candidates]),
-        "view": np.array([views[c.view] for c in candidates]),
-        "born": np.array([c.born for c in candidates]),
-        "died": np.array([budget if c.died is None else c.died for c in candidates]),
-        "steps": np.array([c.steps for c in candidates]),
-        "loss": np.array([c.loss for c in candidates]),
-        "accuracy": np.array([c.accuracy for c in candidates]),
-        "converged": np.array([c.converged for c in candidates]),
-        "failure": np.array([c.failure or "" for c in candidates]),
-        "recall": np.array([c.recall for c in candidates]),
-        "selected": np.array([c.id in ids for c in candidates]),
+        "candidate": np.array([run.id for run in candidates]),
+        "k": np.array([run.k for run in candidates]),
+        "view": np.array([views[run.view] for run in candidates]),
+        "born": np.array([life.born for life in lifetimes]),
+        "died": np.array([budget if life.died is None else life.died for life in lifetimes]),
+        "steps": np.array([run.steps for run in candidates]),
+        "loss": np.array([run.loss for run in candidates]),
+        "accuracy": np.array([run.accuracy for run in candidates]),
+        "converged": np.array([run.converged for run in candidates]),
+        "failure": np.array([run.failure or "" for run in candidates]),
+        "recall": np.array([recalls.get(run.id, run.recall) for run in candidates]),
+        "selected": np.array([run.id in recalls for run in candidates]),
     }
 
 
-def history(candidates: list[Candidate]) -> dict[str, Array]:
-    rows = [(c.id, *entry) for c in candidates for entry in c.history]
+def history(candidates: list[Run]) -> dict[str, Array]:
+    rows = [(run.id, *entry) for run in candidates for entry in run.history]
     names = ("candidate", "step", "loss", "accuracy")
     return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
-def warn_of_search(reason: str, candidates: list[Candidate], chosen: list[Candidate]) -> None:
+def warn_of_search(reason: str, candidates: list[Run], chosen: list[Run], recalls: dict[int, float]) -> None:
     """What the user should know of how a search ended."""
     warn_of_failures(candidates, chosen)
-    warn_of_recall(min(candidate.recall for candidate in chosen))
+    warn_of_recall(min(recalls.values()))
     if reason == "interrupted":
         warnings.warn(
             "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
@@ -48,10 +49,10 @@ def warn_of_search(reason: str, candidates: list[Candidate], chosen: list[Candid
         )
 
 
-def warn_of_failures(candidates: list[Candidate], chosen: list[Candidate]) -> None:
+def warn_of_failures(candidates: list[Run], chosen: list[Run]) -> None:
     """Of candidates that raised; and of any failure, if the answer is by some that failed."""
-    failures = [candidate.failure for candidate in candidates if candidate.failure is not None]
-    if failed := [candidate.failure for candidate in chosen if candidate.failure is not None]:
+    failures = [run.failure for run in candidates if run.failure is not None]
+    if failed := [run.failure for run in chosen if run.failure is not None]:
         warnings.warn(
             f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
             f"those of the best that was found before, by one that ended with {failed[0]}. "

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from pglearn.arrays import Array
-from pglearn.search.candidate import Candidate
+from pglearn.search.runs import Lifetime, Run
 
-NAMES = [field.name for field in fields(Candidate)]
-VECTORS = [field.name for field in fields(Candidate) if "Array" in str(field.type)]
+NAMES = [field.name for field in fields(Run) if field.name != "lifetime"]
+VECTORS = [field.name for field in fields(Run) if "Array" in str(field.type)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class State:
     round is behind them. So each goes on from there, and ends up where it would have.
     """
 
-    candidates: list[Candidate]
+    candidates: list[Run]
     """All that were drawn, in order."""
     round: int = 0
     """The round that runs, counted from 0; as many as there are rounds when the search is over."""
@@ -34,10 +34,10 @@ class State:
     """Told so far."""
 
     @property
-    def alive(self) -> list[Candidate]:
-        return [candidate for candidate in self.candidates if candidate.died is None]
+    def alive(self) -> list[Run]:
+        return [candidate for candidate in self.candidates if candidate.lifetime.died is None]
 
-    def with_candidates(self, changed: Iterable[Candidate]) -> State:
+    def with_candidates(self, changed: Iterable[Run]) -> State:
         candidates = list(self.candidates)
         for candidate in changed:
             candidates[candidate.id] = candidate  # ids count the draws
@@ -45,7 +45,10 @@ class State:
 
     def to_arrays(self) -> dict[str, Array]:
         """All of it, without Python objects: a vector each, the rest as JSON."""
-        records = [{name: getattr(candidate, name) for name in NAMES} for candidate in self.candidates]
+        records = [
+            {**{name: getattr(run, name) for name in NAMES}, "lifetime": asdict(run.lifetime)}
+            for run in self.candidates
+        ]
         vectors = {
             f"{name}_{record['id']}": vector
             for record in records
@@ -59,6 +62,7 @@ class State:
     def from_arrays(cls, arrays: dict[str, Array]) -> State:
         rest: dict[str, Any] = json.loads(str(arrays["state"]))
         for record in rest["candidates"]:
-            record["history"] = [tuple(entry) for entry in record["history"]]
+            record["history"] = tuple(tuple(entry) for entry in record["history"])
+            record["lifetime"] = Lifetime(**record["lifetime"])
             record |= {name: arrays.get(f"{name}_{record['id']}") for name in VECTORS}
-        return cls(**{**rest, "candidates": [Candidate(**record) for record in rest["candidates"]]})
+        return cls(**{**rest, "candidates": [Run(**record) for record in rest["candidates"]]})

@@ -17,7 +17,7 @@ from pglearn.objective.problem import Problem
 from pglearn.paper.baselines import Clock, MinEnt, SpreadMinEnt
 from pglearn.paper.baselines.harmonic import Harmonic
 from pglearn.paper.baselines.minent import EPSILONS, MOST_STEPS, evaluated
-from pglearn.search.candidate import Draws, Space
+from pglearn.search import Draws, Space
 
 SIGMA = np.array([1.2, 2.0, 3.0, 1.7, 0.9])
 ENDS = (EPSILONS[0], EPSILONS[-1])
@@ -118,7 +118,7 @@ def test_the_entropy_of_lgc_is_followed_downhill_from_pglearns_draws():
     assert len(starts) > 1
     fell = []
     for start in starts[:-1]:
-        np.testing.assert_array_equal(start.a, method.draws.candidate(start.candidate).a)
+        np.testing.assert_array_equal(start.a, method.draws.draw(start.candidate).a)
         own = [trial.loss for trial in trials if trial.candidate == start.candidate]
         assert len(own) <= MOST_STEPS + 1
         fell.append(min(own) < own[0])

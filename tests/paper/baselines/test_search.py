@@ -12,7 +12,7 @@ from tests.problems import partly_labelled, points
 from pglearn.objective.problem import Problem
 from pglearn.paper.baselines import Clock, Rand, Trial, search
 from pglearn.paper.baselines.search import log_uniform
-from pglearn.search.candidate import Draws, Space
+from pglearn.search import Draws, Space
 
 
 class Script:
@@ -63,7 +63,7 @@ def test_rand_judges_the_draws_that_pglearn_starts_from_or_weights_from_the_same
     draws = Draws((Space(4, 2.0),), (3, 8), (0.5, 4.0), seed=1)
     for draw in ("bandwidths", "weights"):
         for number, trial in enumerate(islice(Rand(0.9, draws, draw).trials(problem, Clock(9)), 9)):
-            expected = draws.candidate(number)
+            expected = draws.draw(number)
             assert trial.k == expected.k
             uniform = trial.a**-0.5 if draw == "bandwidths" else trial.a
             np.testing.assert_allclose(uniform, expected.a**-0.5)

@@ -11,14 +11,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.search.fakes import candidates, pool_of, ran, serial_pool, small_problem
+from tests.search.fakes import LooksAround, candidates, never_enough, ones, pool_of, ran, serial_pool, small_problem
 
 import pglearn
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError
-from pglearn.search import Stint, clusters
+from pglearn.search import Limit, clusters, workers_for
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.workers import Lost, workers_for
+from pglearn.search.executors import TaskLost
+from pglearn.search.tasks import Task
 
 
 @pytest.mark.parametrize("name", ["dask", "ray", "spark"])
@@ -66,7 +67,7 @@ def test_a_ray_cluster_is_connected_to_by_its_address_and_left_with_the_search(r
 def test_an_address_is_not_passed_over_where_ray_is_connected_already(ray):
     ray.init("another")
     with pytest.raises(InputError, match=r'is connected to a Ray cluster already.*Give executor="ray"'):
-        workers_for("ray://127.0.0.1:9", 2).handle(small_problem())
+        workers_for("ray://127.0.0.1:9", 2).share(small_problem())
 
 
 class Sends(ClusterWorkers):
@@ -75,32 +76,33 @@ class Sends(ClusterWorkers):
     def connect(self):
         self.sent = []
 
-    def send(self, call):
+    def make_ready(self):
+        pass
+
+    def send(self, task):
+        assert task.shared is None, "X has been sent already"
         self.sent.append(Future())
         return self.sent[-1]
 
     def cause(self, error):
-        return Lost(str(error))
+        return TaskLost(str(error))
 
 
-def test_a_handle_finds_the_problem_that_has_arrived_and_cannot_change_it():
+def test_a_task_finds_the_problem_that_has_arrived_and_cannot_change_it():
     workers = Sends(None, 1)
-    handle = deepcopy(workers.handle(small_problem()))
+    workers.share(small_problem())
     problem = deepcopy(workers.problem)
     assert problem.X.flags.writeable
     assert "centre" in vars(problem), "every task would compute it again"
-    seen = arrived(problem, handle.problem)
-    assert seen is problem
-    assert not seen.X.flags.writeable
-    with pytest.raises(AttributeError):
-        handle.problem()
+    (run,) = arrived(problem, Task(never_enough(LooksAround()), ones(1), Limit(until=0), shared=None))
+    assert run.loss == 1 + 10, "one thread, and no X that could be changed"
 
 
 def test_a_stop_leaves_the_tasks_of_a_cluster_alone_and_what_they_come_to_is_passed_over():
     workers = Sends(None, 1)
     with pool_of(CPUEngine(), workers) as pool:
         threading.Timer(0.2, pool.stop).start()
-        assert ran(pool, candidates(), Stint(until=5)) == []
+        assert ran(pool, candidates(), Limit(until=5)) == []
         assert len(workers.sent) == 4
         for task in workers.sent:
             task.set_result(None)
@@ -109,8 +111,8 @@ def test_a_stop_leaves_the_tasks_of_a_cluster_alone_and_what_they_come_to_is_pas
 def test_a_lost_task_is_sent_again():
     workers = Sends(None, 1)
     with serial_pool(CPUEngine()) as pool:
-        result = ran(pool, candidates(1), Stint(until=1))
+        result = ran(pool, candidates(1), Limit(until=1))
     with pool_of(CPUEngine(), workers) as pool:
         threading.Timer(0.2, lambda: workers.sent[0].set_exception(OSError("gone"))).start()
         threading.Timer(0.6, lambda: workers.sent[1].set_result(result)).start()
-        assert ran(pool, candidates(1), Stint(until=1)) == result
+        assert ran(pool, candidates(1), Limit(until=1)) == result

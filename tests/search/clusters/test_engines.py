@@ -23,9 +23,8 @@ from tests.search.test_pool import assert_identical, came_back, searched
 
 from pglearn.engine import CPUEngine
 from pglearn.errors import InputError, WorkerError
-from pglearn.search import Stint
+from pglearn.search import Limit, workers_for
 from pglearn.search.pool import PART, PART_SECONDS
-from pglearn.search.workers import workers_for
 
 CLUSTERS = [name for name in ("dask", "ray", "spark") if name in EXTRAS]
 
@@ -137,29 +136,29 @@ def assert_only_its_own_task_runs_again(cluster, serial, engine):
 
 def test_a_candidate_that_always_kills_its_worker_is_an_error_and_the_next_search_works(cluster, serial):
     with pytest.raises(WorkerError, match="Workers died each time that they were given the same task"):
-        came_back(KillsItsWorker(parent=os.getpid()), workers_for(cluster, 2), ones(1), Stint(until=1))
+        came_back(KillsItsWorker(parent=os.getpid()), workers_for(cluster, 2), ones(1), Limit(until=1))
     assert_identical(searched(CPUEngine(), workers_for(cluster, 2)), serial)
 
 
 def test_workers_see_the_points_read_only_and_have_one_thread(cluster):
-    back = came_back(LooksAround(), workers_for(cluster, 2), ones(4), Stint(until=1))
-    assert [candidate.loss for candidate in back] == [1.0] * 4
+    back = came_back(LooksAround(), workers_for(cluster, 2), ones(4), Limit(until=1))
+    assert [candidate.loss for candidate in back] == [1.0 + 10] * 4
 
 
 def test_a_stop_does_not_wait_for_running_tasks(cluster):
     with pool_of(Sleepy(0.05), workers_for(cluster, 2)) as pool:
-        ran(pool, ones(2), Stint(until=0.1, in_seconds=True))  # workers take a while to start
+        ran(pool, ones(2), Limit(until=0.1, in_seconds=True))  # workers take a while to start
         threading.Timer(0.5, pool.stop).start()
         begun = time.monotonic()
-        assert ran(pool, ones(2), Stint(until=600, in_seconds=True)) == []
+        assert ran(pool, ones(2), Limit(until=600, in_seconds=True)) == []
         assert time.monotonic() - begun < PART_SECONDS
 
 
 def test_the_deadline_is_honoured_to_within_one_step(cluster):
     with pool_of(Sleepy(0.3), workers_for(cluster, 2)) as pool:
-        ran(pool, ones(2), Stint(until=0.1, in_seconds=True))
+        ran(pool, ones(2), Limit(until=0.1, in_seconds=True))
         begun = time.monotonic()
-        back = ran(pool, ones(2), Stint(until=1000, deadline=time.time() + 2))
+        back = ran(pool, ones(2), Limit(until=1000, deadline=time.time() + 2))
         assert 2.0 <= time.monotonic() - begun < 2.0 + 0.3 + 1.5  # and some patience: they come back by a task
     assert all(candidate.started for candidate in back)
 
@@ -181,12 +180,12 @@ def test_a_given_client_is_used_and_left_open(dask, serial):
 @only("dask")
 def test_data_that_died_with_all_dask_workers_is_scattered_again(dask_workers, dask):
     with pool_of(CPUEngine(), workers_for(dask, 2)) as pool:
-        groups = pool.run(candidates(), Stint(until=40))
+        groups = (group for group, _ in pool.advance(candidates(), Limit(until=40)))
         back = {candidate.id: candidate for candidate in next(groups)}
         for nanny in dask_workers.workers.values():
             os.kill(nanny.pid, signal.SIGKILL)
         back |= {candidate.id: candidate for group in groups for candidate in group}
-    expected = came_back(CPUEngine(), workers_for("serial", 1), candidates(), Stint(until=40))
+    expected = came_back(CPUEngine(), workers_for("serial", 1), candidates(), Limit(until=40))
     assert sorted(back) == [0, 1, 2, 3]
     for candidate in expected:
         assert back[candidate.id].history == candidate.history

@@ -20,7 +20,7 @@ from the useless minimum. Few labels make many ties, which go to the lower entro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import ClassVar
 
@@ -44,8 +44,7 @@ from pglearn.paper.baselines.search import (
     log_uniform,
     mass_normalised,
 )
-from pglearn.search.candidate import Draws
-from pglearn.search.descent import Descent
+from pglearn.search import Descent, Draws
 
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
 MOST_ROWS = 5000  # a dense factor of the unlabelled rows: 200 MB, and as much again to make it
@@ -94,21 +93,21 @@ class SpreadMinEnt(SpreadingMethod):
     def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
         loss = Entropy()
         engine = CPUEngine(loss=loss, propagation=LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION))
-        descent = Descent(Yardstick.of(loss, problem.scored_codes, problem.n_classes))
+        descent = Descent(engine, Yardstick.of(loss, problem.scored_codes, problem.n_classes))
         for number in count():
-            candidate = self.draws.candidate(number)
+            run = self.draws.draw(number)
             for step in range(MOST_STEPS + 1):
-                (evaluation,) = engine.value_and_gradient(problem, [candidate.here])
+                (evaluation,) = engine.value_and_gradient(problem, [run.here])
                 clock.tick()
-                candidate.record(evaluation)
-                if candidate.failure is not None:
-                    yield Trial(number, step, candidate.k, candidate.a, 0.0, tie_break=np.inf)
+                run = run.evaluated(evaluation)
+                if run.failure is not None:
+                    yield Trial(number, step, run.k, run.a, 0.0, tie_break=np.inf)
                     break
                 g = float(evaluation.loss)
-                yield Trial(number, step, candidate.k, candidate.a, evaluation.accuracy, g, tie_break=g)
-                if descent.converged(candidate):
+                yield Trial(number, step, run.k, run.a, evaluation.accuracy, g, tie_break=g)
+                if descent.has_converged(run):
                     break
-                candidate.a = descent.step(candidate.a, evaluation.dg_da)
+                run = replace(run, a=descent.step(run.a, evaluation.dg_da))
 
 
 def evaluated(problem: Problem, k: int, sigma: Array, epsilon: float) -> Point:

@@ -20,7 +20,7 @@ from pglearn.objective.graph import Graph, weighted_graph
 from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Solution
-from pglearn.runtime.events import VERSION, Listener, Stream
+from pglearn.search.events import VERSION, Listener, Stream
 
 # Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
 TOLERANCE, PRECISION = 1e-8, 1e-2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pglearn.errors import InputError
 
 if TYPE_CHECKING:
-    from pglearn.search.workers import Workers
+    from pglearn.search.executors import Workers
 
 PACKAGES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}
 

@@ -1,59 +1,38 @@
 """What Dask, Ray and Spark have in common: the problem travels once, and a task finds it where the engine has put it.
 
-A task is sent as `arrived(problem, call)`, where the engine itself puts its own copy of the problem in the place of the
-first argument. For as long as the call runs, the handle that came with it finds the problem there.
+A task is sent as `arrived(problem, task)`, where the engine itself puts its own copy of the problem in the place of the
+first argument. Workers are not told of a stop: they end the part that they are in.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, Future, InvalidStateError
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from pglearn.arrays import parts_of
 from pglearn.errors import WorkerError
 from pglearn.objective.problem import Problem
-from pglearn.search.handle import Handle
-from pglearn.search.workers import Workers
+from pglearn.runtime.interrupts import without_interrupts
+from pglearn.search.executors import Workers
+from pglearn.search.runs import Run
+from pglearn.search.tasks import SharedProblem, Task
 
-_here = threading.local()  # the problem of the task that runs in this thread
 
-
-def arrived(problem: Problem, call: Callable[[], Any]) -> Any:
-    """Make a call on a worker, with the problem that has arrived there."""
+def arrived(problem: Problem, task: Task) -> list[Run]:
+    """A task on a worker, with the problem that has arrived there."""
     for view in problem.views:
         for part in parts_of(view.X).values():
             part.flags.writeable = False  # it is shared by all tasks of this worker
-    _here.problem = problem
-    try:
-        return call()
-    finally:
-        del _here.problem
+    return task.advance(problem)
 
 
-class Broadcast(Handle):
-    """A handle that is empty when it is sent. Workers are not told of a stop: they end the part that they are in."""
-
-    def __init__(self) -> None:
-        self._stop = threading.Event()
-
-    def __reduce__(self) -> tuple[type[Broadcast], tuple[()]]:
-        return Broadcast, ()
-
-    def problem(self) -> Problem:
-        problem: Problem = _here.problem
-        return problem
-
-
-class ClusterWorkers(Workers, Executor):
-    """An executor whose tasks are those of an engine, with their outcomes as futures of Python's own.
+class ClusterWorkers(Workers):
+    """The tasks of an engine, with their outcomes as futures of Python's own.
 
     These can be cancelled at any time: what the engine does then is not waited for. What the three have to say is how
-    to connect, how a task is sent, and what its error means.
+    to connect, whether tasks can be sent, how one is, and what its error means.
     """
 
     def __init__(self, given: Any, n_jobs: int) -> None:
@@ -61,20 +40,19 @@ class ClusterWorkers(Workers, Executor):
         self.n_jobs = n_jobs
         self.cleanup = ExitStack()
 
-    def handle(self, problem: Problem) -> Handle:
+    def share(self, problem: Problem) -> SharedProblem:
         self.problem = replace(problem)
         for view in self.problem.views:
             _ = view.centre  # travels with it: else every task would compute it again
         self.connect()
-        return Broadcast()
+        return SharedProblem(self.problem)
 
-    def executor(self) -> Executor:
-        return self
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
+        self.make_ready()
         future: Future[Any] = Future()
         try:
-            remote = self.send(partial(fn, *args, **kwargs))
+            with without_interrupts():  # processes may start just now
+                remote = self.send(replace(task, shared=None))
         except Exception as error:  # engines that have gone say so by exceptions of every kind
             raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
         remote.add_done_callback(lambda done: self._settle(future, done))
@@ -100,10 +78,14 @@ class ClusterWorkers(Workers, Executor):
     def connect(self) -> None:
         raise NotImplementedError
 
-    def send(self, call: Callable[[], Any]) -> Any:
-        """A task: something with `result()` and `add_done_callback(…)`."""
+    def make_ready(self) -> None:
+        """That tasks can be sent; raises WorkerError if they cannot any more."""
+        raise NotImplementedError
+
+    def send(self, task: Task) -> Any:
+        """Have `arrived` called: something with `result()` and `add_done_callback(…)`."""
         raise NotImplementedError
 
     def cause(self, error: BaseException) -> BaseException:
-        """What a task has failed with: `Lost`, if it is to run again."""
+        """What a task has failed with: `TaskLost`, if it is to run again."""
         raise NotImplementedError

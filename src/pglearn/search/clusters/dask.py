@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
-from collections.abc import Callable
 from concurrent.futures import CancelledError as Cancelled
-from concurrent.futures import Executor
 from typing import Any
 
 from pglearn.errors import WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.workers import Lost, out_of_tries
+from pglearn.search.executors import TaskLost, out_of_tries
+from pglearn.search.tasks import Task
 
 PATIENCE = 60  # seconds for a scheduler to answer
 WORKER_PATIENCE = 300  # seconds for the first worker to be there, or for one to be there again
@@ -34,15 +33,14 @@ class Cluster(ClusterWorkers):
         self._points: Any = None
         self.cleanup.callback(self._forget)  # while the client is there
 
-    def executor(self) -> Executor:
+    def make_ready(self) -> None:
         if self._client.status != "running":
             raise WorkerError(NO_ANSWER)
         if self._points is None or self._points.status != "finished":
             self._scatter()
-        return self
 
-    def send(self, call: Callable[[], Any]) -> Any:
-        return self._client.submit(arrived, self._points, call, pure=False)
+    def send(self, task: Task) -> Any:
+        return self._client.submit(arrived, self._points, task, pure=False)
 
     def cause(self, error: BaseException) -> BaseException:
         from distributed import KilledWorker
@@ -51,7 +49,7 @@ class Cluster(ClusterWorkers):
         if isinstance(error, KilledWorker):  # Dask has tried it on several
             return out_of_tries(error)
         if isinstance(error, (CancelledError, Cancelled, CommClosedError, TimeoutError)):
-            return Lost(f"{type(error).__name__}: {error}")
+            return TaskLost(f"{type(error).__name__}: {error}")
         return error
 
     def _connected(self) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import Any
 
 from pglearn.errors import InputError, WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.workers import Lost
+from pglearn.search.executors import TaskLost
+from pglearn.search.tasks import Task
 
 
 class Cluster(ClusterWorkers):
@@ -47,17 +46,16 @@ class Cluster(ClusterWorkers):
         self.cleanup.callback(self._forget)
         self._arrived = ray.remote(num_cpus=1, max_retries=0)(arrived)  # the pool tries again
 
-    def executor(self) -> Executor:
+    def make_ready(self) -> None:
         import ray
 
         if not ray.is_initialized():
             raise WorkerError("The Ray cluster does not answer any more: start it and fit again.")
         if self._points is None:
             self._points = ray.put(self.problem)
-        return self
 
-    def send(self, call: Callable[[], Any]) -> Any:
-        return self._arrived.remote(self._points, call).future()
+    def send(self, task: Task) -> Any:
+        return self._arrived.remote(self._points, task).future()
 
     def cause(self, error: BaseException) -> BaseException:
         from ray.exceptions import ObjectLostError, RayError, RayTaskError
@@ -66,7 +64,7 @@ class Cluster(ClusterWorkers):
             return error.cause if isinstance(error.cause, BaseException) else error
         if isinstance(error, ObjectLostError):
             self._forget()
-        return Lost(f"{type(error).__name__}: {error}") if isinstance(error, RayError) else error
+        return TaskLost(f"{type(error).__name__}: {error}") if isinstance(error, RayError) else error
 
     def _forget(self) -> None:
         self._points = None

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,8 @@ from pglearn.arrays import parts_of
 from pglearn.errors import WorkerError
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.search.clusters.broadcast import ClusterWorkers, arrived
-from pglearn.search.workers import Lost, out_of_tries
+from pglearn.search.executors import TaskLost, out_of_tries
+from pglearn.search.tasks import Task
 
 TRIES = 4  # of a task by Spark itself, which is what it has on a cluster; on one machine it must be asked for
 GATHER_SECONDS = 0.005
@@ -33,19 +34,18 @@ class Cluster(ClusterWorkers):
     def connect(self) -> None:
         self._context = self._connected()
         self._points = self._context.broadcast(self.problem)
-        self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._waiting: deque[tuple[Task, Future[Any]]] = deque()
         self._group = f"pglearn-{uuid.uuid4().hex}"
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="pglearn-spark")
         self.cleanup.callback(self._end)
 
-    def executor(self) -> Executor:
+    def make_ready(self) -> None:
         if self._context._jsc is None or self._context._jsc.sc().isStopped():
             raise WorkerError("The Spark application has ended: start it and fit again.")
-        return self
 
-    def send(self, call: Callable[[], Any]) -> Any:
+    def send(self, task: Task) -> Any:
         future: Future[Any] = Future()
-        self._waiting.append((call, future))
+        self._waiting.append((task, future))
         self._jobs.submit(self._run_waiting)
         return future
 
@@ -57,7 +57,7 @@ class Cluster(ClusterWorkers):
             last = (told or lines)[-1].strip()
             return WorkerError(f"A worker cannot run tasks ({last}): install the same pglearn on every worker.")
         reason = next((line for line in lines if "Job aborted" in line or "cancelled" in line), lines[0]).strip()
-        return out_of_tries(reason) if " times, most recent failure" in reason else Lost(reason)
+        return out_of_tries(reason) if " times, most recent failure" in reason else TaskLost(reason)
 
     def _run_waiting(self) -> None:
         """All calls that wait, as one job."""
@@ -65,11 +65,11 @@ class Cluster(ClusterWorkers):
             return
         time.sleep(GATHER_SECONDS)  # calls of a round come one by one
         points = self._points
-        calls, futures = zip(*[self._waiting.popleft() for _ in range(len(self._waiting))], strict=True)
+        tasks, futures = zip(*[self._waiting.popleft() for _ in range(len(self._waiting))], strict=True)
         try:
             self._context.setJobGroup(self._group, "pglearn")
-            slices = self._context.parallelize(calls, len(calls))
-            results = slices.map(lambda call: arrived(points.value, call)).collect()
+            slices = self._context.parallelize(tasks, len(tasks))
+            results = slices.map(lambda task: arrived(points.value, task)).collect()
         except BaseException as error:  # noqa: BLE001  it is for those who wait for the calls
             for future in futures:
                 future.set_exception(error)

@@ -12,8 +12,8 @@ from tests.search.fakes import worked_example
 
 from pglearn import PGLearnClassifier, loss_and_gradient
 from pglearn.errors import OutputError
-from pglearn.runtime import events
-from pglearn.runtime.events import EventLog
+from pglearn.search import events
+from pglearn.search.events import EventLog
 
 
 def schema():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -11,34 +10,33 @@ from typing import Any
 from pglearn.errors import InputError, WorkerError
 from pglearn.objective.problem import Problem
 from pglearn.parameters import processes
+from pglearn.runtime.interrupts import without_interrupts
 from pglearn.runtime.threads import threads
-from pglearn.search.handle import Handle, OnDisk
+from pglearn.search.tasks import ProblemOnDisk, SharedProblem, Task
 
 IDLE_SECONDS = 300  # after which loky's processes end, those of a killed search too; as long as joblib's own
 
 
-class Lost(BrokenExecutor):
+class TaskLost(BrokenExecutor):
     """A task that did not come back though its executor works: it is to run again."""
 
 
 class Workers:
-    """An executor with what a pool must know about it."""
+    """What a pool needs of an executor."""
 
     one_by_one = False
     """Whether tasks run in this process, one after another, with all of its threads."""
-    starts_processes = True
-    """Whether processes may start as a task is submitted."""
 
-    def handle(self, problem: Problem) -> Handle:
-        """By which its tasks find the problem. Asked for first, and once: a cluster is connected to now."""
-        return Handle(problem)
+    def share(self, problem: Problem) -> SharedProblem:
+        """By which tasks find the problem. Asked for first, and once: a cluster is connected to now."""
+        return SharedProblem(problem)
 
-    def executor(self) -> Executor:
-        """One that works."""
+    def submit(self, task: Task) -> Future[Any]:
+        """Raises WorkerError if no task can run any more, and any other RuntimeError if the executor is broken."""
         raise NotImplementedError
 
     def broken(self, error: BaseException) -> None:
-        """Take note that the executor died: the next one asked for is new, or this raises."""
+        """Take note that the executor died: the next task goes to a new one, or this raises."""
 
     def close(self) -> None:
         pass
@@ -49,14 +47,14 @@ def workers_for(executor: Any, n_jobs: int | None) -> Workers:
     from pglearn.search.clusters import cluster_for
 
     if executor is None and n_jobs is None:
-        return Threads(threads()) if threads() > 1 else Here()
+        return Threads(threads()) if threads() > 1 else Serial()
     n_jobs = threads() if n_jobs is None and executor == "threads" else processes(n_jobs)
     if (cluster := cluster_for(executor, n_jobs)) is not None:
         return cluster
     if isinstance(executor, Executor):
-        return Given(executor)
+        return GivenExecutor(executor)
     if executor == "serial" or (executor is None and n_jobs == 1):
-        return Here()
+        return Serial()
     if executor == "threads":
         return Threads(n_jobs)
     if executor in (None, "loky"):
@@ -76,46 +74,46 @@ def out_of_tries(reason: object) -> WorkerError:
     )
 
 
-class Here(Workers, Executor):
+class Serial(Workers):
     """This process, which runs a task as it is submitted."""
 
     one_by_one = True
 
-    def executor(self) -> Executor:
-        return self
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, task: Task) -> Future[Any]:
         future: Future[Any] = Future()
         try:
-            future.set_result(fn(*args, **kwargs))
+            future.set_result(task())
         except Exception as error:  # noqa: BLE001  for whoever asks for the result
             future.set_exception(error)
         return future
 
 
-class Given(Workers):
+class GivenExecutor(Workers):
     """The user's executor, which is not ours to replace or to end."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    def handle(self, problem: Problem) -> Handle:
-        return Handle(problem) if isinstance(self._executor, ThreadPoolExecutor) else OnDisk(problem)
+    def share(self, problem: Problem) -> SharedProblem:
+        in_threads = isinstance(self._executor, ThreadPoolExecutor)
+        return SharedProblem(problem) if in_threads else ProblemOnDisk(problem)
 
-    def executor(self) -> Executor:
-        return self._executor
+    def submit(self, task: Task) -> Future[Any]:
+        with without_interrupts():  # one that comes just now is lost: it would end a process that starts just now
+            return self._executor.submit(task)
 
     def broken(self, error: BaseException) -> None:
         raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
 
-class Threads(Given):
+class Threads(Workers):
     """Threads of this process, for as long as the pool."""
 
-    starts_processes = False
-
     def __init__(self, n: int) -> None:
-        super().__init__(ThreadPoolExecutor(n))
+        self._executor = ThreadPoolExecutor(n)
+
+    def submit(self, task: Task) -> Future[Any]:
+        return self._executor.submit(task)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -131,13 +129,13 @@ class Loky(Workers):
         self._n = n
         self._executor: Executor | None = None
 
-    def handle(self, problem: Problem) -> Handle:
-        return OnDisk(problem)
+    def share(self, problem: Problem) -> SharedProblem:
+        return ProblemOnDisk(problem)
 
-    def executor(self) -> Executor:
-        if self._executor is None:
-            self._executor = _processes(self._n, os.getpid())
-        return self._executor
+    def submit(self, task: Task) -> Future[Any]:
+        with without_interrupts():  # as above
+            self._executor = self._executor or _processes(self._n, os.getpid())
+            return self._executor.submit(task)
 
     def broken(self, error: BaseException) -> None:
         _processes.cache_clear()
