@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
-from tests.memory import MEASURING, needs_linux
+from tests.memory import needs_linux, printed
 
 from pglearn import GridClassifier, PGLearnClassifier
 from pglearn.arrays import sparse_rows
@@ -275,9 +271,7 @@ print(right)
 @needs_linux
 def test_memory_is_a_multiple_of_the_non_zeros_not_of_the_table():
     """8,000 × 80,000 with 50 non-zeros per row: 5 MB, or 5 GB as an array, a thousand times as much."""
-    command, alone = [sys.executable, "-c", MEASURING + MEMORY], {**os.environ, "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=alone)
-    of_gradient, of_fit, of_views, right = map(float, run.stdout.split())
+    of_gradient, of_fit, of_views, right = printed(MEMORY)
     assert of_gradient < 10
     assert of_fit < 15
     assert of_views < 40
