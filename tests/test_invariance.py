@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from pglearn import PGLearnClassifier, loss_and_gradient
@@ -16,15 +18,19 @@ def fit(y, validation):
     return PGLearnClassifier(budget=2, n_candidates=5, validation=validation, random_state=0).fit(X, y)
 
 
-def renamed(names):
+def renamed(names, library=list):
     """The labels under other names, None where there is none."""
-    return np.array([names[code] if code >= 0 else None for code in Y], dtype=object)
+    return library([names[code] if code >= 0 else None for code in Y])
 
 
 @pytest.mark.parametrize("validation", VALIDATIONS)
-@pytest.mark.parametrize("names", [["a", "b", "c"], [-7, 0, 3], ["=1+1", "[bold]b[/]", "Ä"]], ids=str)
-def test_names_of_classes_in_the_same_order_change_no_bit(names, validation):
-    model, other = fit(Y, validation), fit(renamed(names), validation)
+@pytest.mark.parametrize(
+    ("names", "library"),
+    [(["a", "b", "c"], list), ([-7, 0, 3], pl.Series), (["=1+1", "[bold]b[/]", "Ä"], pd.Series)],
+    ids=["letters", "numbers", "signs"],
+)
+def test_names_of_classes_in_the_same_order_change_no_bit(names, library, validation):
+    model, other = fit(Y, validation), fit(renamed(names, library), validation)
     np.testing.assert_array_equal(other.label_distributions_, model.label_distributions_)
     assert other.transduction_.tolist() == [names[code] for code in model.transduction_]
 
