@@ -176,17 +176,17 @@ def test_command_line_tables_that_are_none(fit_says, table, tmp_path):
 # Where results go
 
 
-def test_a_place_that_cannot_be_written_is_found_before_the_search_starts(says, table, tmp_path, monkeypatch):
+def test_a_place_that_cannot_be_written_is_found_before_the_search_starts(says, table, tmp_path):
     (tmp_path / "file").write_text("precious")
-    monkeypatch.setattr(PGLearnClassifier, "fit", lambda *_, **__: pytest.fail("the search started"))
     for below in ("file", "file/deeper/out"):
-        says("fit", table(), "--target", "kind", "-o", tmp_path / below, *SEARCH, sentence="cannot be written")
+        says("fit", table(), "--target", "kind", "-o", tmp_path / below, *SEARCH, sentence="Nothing was run.")
     assert (tmp_path / "file").read_text() == "precious"
     for name in FILES:
         (tmp_path / "out" / name).mkdir(parents=True)
         sentence = f"{name} is not an ordinary file, and one is to be written there"
         says("fit", table(), "--target", "kind", "-o", tmp_path / "out", *SEARCH, sentence=sentence)
         (tmp_path / "out" / name).rmdir()
+        assert not contents(tmp_path / "out")
 
 
 @pytest.fixture
@@ -330,11 +330,10 @@ def test_command_line_predictions_that_cannot_be_made_or_written(says, table, tm
     assert (tmp_path / "new.csv").read_text() == "a,b\n1,2\n"
 
 
-def test_command_line_results_do_not_replace_the_table(says, table, tmp_path, results, monkeypatch):
+def test_command_line_results_do_not_replace_the_table(says, tmp_path, results):
     sentence = ".csv is the table itself, which the results would replace: choose another -o."
-    monkeypatch.setattr("pglearn.tables.read.read_table", lambda *_, **__: pytest.fail("the work began"))
-    path = table(name="predictions.csv")
-    before = path.read_bytes()
+    path, before = tmp_path / "predictions.csv", b"\0 what would be refused when it is read"
+    path.write_bytes(before)
     says("fit", path, "--target", "kind", "-o", tmp_path, *SEARCH, sentence=sentence)
     (tmp_path / "link.csv").symlink_to(path)
     for output in (path, results / ".." / path.name, tmp_path / "link.csv"):

@@ -20,7 +20,7 @@ import numpy as np
 import pglearn
 
 rng = np.random.default_rng(0)
-n = 20_000
+n = 10_000
 y = rng.integers(4, size=n)
 X = rng.normal(size=(n, 6)) + 2 * rng.normal(size=(4, 6))[y]
 shown = np.where(np.arange(n) < n // 2, y, -1)
@@ -28,7 +28,7 @@ shown = np.where(np.arange(n) < n // 2, y, -1)
 def step(rows):
     return pglearn.loss_and_gradient(X[:rows], shown[:rows], a=np.full(6, 0.5), k=10)
 
-step(5_000)  # what is imported on first use does not count
+step(1_000)  # what is imported on first use does not count
 before = size_from_here()
 step(n)
 print((peak() - before) / 2**20)
@@ -36,10 +36,10 @@ print((peak() - before) / 2**20)
 
 
 @needs_linux
-def test_leave_one_out_of_ten_thousand_labels_takes_no_array_of_rows_by_labels():
-    """20,000 × 10,000 numbers would be 1,526 MB."""
+def test_leave_one_out_of_five_thousand_labels_takes_no_array_of_rows_by_labels():
+    """10,000 × 5,000 numbers would be 381 MB."""
     (megabytes,) = printed(MANY_LABELS)
-    assert megabytes < 300
+    assert megabytes < 120
 
 
 @pytest.mark.parametrize(

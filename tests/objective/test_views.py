@@ -28,6 +28,10 @@ def named(X, names=None):
     return {view.name: view for view in views_for(X, names)}
 
 
+def dense(Z):
+    return Z.toarray() if is_sparse(Z) else Z
+
+
 def components(X, seed=0):
     (view,) = views_for(X, ["components"], seed)
     return view
@@ -89,12 +93,12 @@ def test_there_are_at_most_a_hundred_components_the_loudest(shape):
 # Rows of length one
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse_rows])
 @pytest.mark.parametrize(("name", "other"), [("unit", "given"), ("unit components", "components")])
-def test_unit_views_are_the_others_with_rows_of_length_one(name, other):
-    X = table()
-    view, plain = (views_for(X, [one])[0] for one in (name, other))
-    Z = plain.transform(X)
-    np.testing.assert_allclose(view.transform(X), Z / np.linalg.norm(Z, axis=1, keepdims=True))
+def test_unit_views_are_the_others_with_rows_of_length_one(name, other, form):
+    X = form(table())
+    found, Z = (dense(views_for(X, [one])[0].transform_table(X)) for one in (name, other))
+    np.testing.assert_allclose(found, Z / np.linalg.norm(Z, axis=1, keepdims=True))
     assert named(X, [name])[name].unit
 
 
@@ -217,9 +221,7 @@ def test_some_rows_lie_where_they_lie_in_the_whole_table(form):
     found = views_for(X, None, labels=(labelled, Y))
     assert found[-1].name == "linear"
     for view in found:
-        some, whole = view.transform_table(X, rows), view.transform_table(X)[rows]
-        if is_sparse(whole):
-            some, whole = some.toarray(), whole.toarray()
+        some, whole = dense(view.transform_table(X, rows)), dense(view.transform_table(X)[rows])
         np.testing.assert_allclose(some, whole, rtol=1e-12, atol=1e-12)
 
 
