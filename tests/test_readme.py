@@ -7,11 +7,9 @@ import shlex
 import shutil
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from pglearn.cli import main as cli
+from tests.cli.conftest import rows, run
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -36,10 +34,7 @@ def commands():
 
 
 def write_table(path, target):
-    rng = np.random.default_rng(0)
-    kinds = np.where(np.arange(40) < 12, np.array(["rose", "tulip"])[np.arange(40) % 2], None)
-    X = rng.normal(size=(40, 2)) + 5 * (np.arange(40) % 2)[:, None]
-    frame = pd.DataFrame(X, columns=["height", "width"]).assign(**{target: kinds})
+    frame = rows()[0].rename(columns={"kind": target})
     if path.suffix == ".parquet":
         frame.to_parquet(path)
     else:
@@ -64,7 +59,7 @@ def test_pglearn_commands_run_one_after_another(tmp_path, monkeypatch, capsys):
         for name in words[1:]:
             if name.endswith(TABLES) and words[words.index(name) - 1] not in ("-o", "--output"):
                 write_table(Path(name), target)
-        code, error = cli.main([*words, *SHORT.get(words[0], [])]), capsys.readouterr().err
+        code, error = run(*words, *SHORT.get(words[0], [])), capsys.readouterr().err
         if words[0] == "reproduce":  # the paper's data is not here
             assert "The data is not part of pglearn" in error
         else:

@@ -11,31 +11,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.conftest import FILES, SEARCH, fit, rows, run
 
 import pglearn
-from pglearn.cli import main as cli
 from pglearn.errors import OutputError
 from pglearn.estimators.table_model import TableModel
 from pglearn.files import whole_file
-
-SEARCH = ["--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet"]
-FILES = ["events.jsonl", "feature_weights.csv", "model.npz", "predictions.csv"]
-
-
-def rows(n=40):
-    """Two kinds of flower, the first twelve rows labelled."""
-    rng = np.random.default_rng(0)
-    kinds = np.array(["rose", "tulip"])[np.arange(n) % 2]
-    frame = pd.DataFrame({"height": rng.normal(size=n) + 5 * (np.arange(n) % 2), "width": rng.normal(size=n)})
-    return frame.assign(kind=pd.Series(np.where(np.arange(n) < 12, kinds, None), dtype=object)), kinds
-
-
-def run(*arguments):
-    return cli.main([str(argument) for argument in arguments])
-
-
-def fit(table, out, *options, target="kind"):
-    assert run("fit", table, "--target", target, "-o", out, *SEARCH, *options) == 0
 
 
 def printed(capsys):
@@ -48,13 +29,6 @@ def events(out):
 
 
 @pytest.fixture
-def csv(tmp_path):
-    frame, _ = rows()
-    frame.to_csv(tmp_path / "flowers.csv", index=False)
-    return tmp_path / "flowers.csv"
-
-
-@pytest.fixture
 def fitted(tmp_path):
     """Writes a table, fits it, and tells the folder of the results."""
 
@@ -64,11 +38,6 @@ def fitted(tmp_path):
         return tmp_path / "out"
 
     return run
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
 
 
 # fit
@@ -169,13 +138,6 @@ def test_a_mixed_table_has_weights_per_original_column_and_is_predicted_like_it(
 
 
 # predict
-
-
-@pytest.fixture
-def results(csv, out, capsys):
-    fit(csv, out)
-    capsys.readouterr()
-    return out
 
 
 def test_predict_gives_what_the_estimator_gives_to_a_file_or_the_terminal(csv, results, tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from pglearn import arrays
 from pglearn.arrays import blocks
 from pglearn.objective.graph import differences as module
