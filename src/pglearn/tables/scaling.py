@@ -24,7 +24,7 @@ from pglearn.arrays import Array, Points, blocks, is_sparse, ranges, times_colum
 from pglearn.errors import InputError
 from pglearn.tables.tf_idf import commonness, holds_counts, tf_idf
 
-LARGEST_RATIO = 20.0
+MAX_RATIO = 20.0
 
 
 def on_common_scale(X: npt.NDArray[Any]) -> bool:
@@ -56,7 +56,16 @@ def ranges_alike(r: npt.NDArray[np.float64]) -> bool:
     r = r[r > 0]
     # "lower", because a percentile between two columns leans on the larger one: of two columns with ranges
     # r_1 < r_2 it is at least r_2 / 20, and any pair whatsoever would pass.
-    return r.size == 0 or bool(r.max() / LARGEST_RATIO <= np.percentile(r, 5, method="lower"))
+    return r.size == 0 or bool(r.max() / MAX_RATIO <= np.percentile(r, 5, method="lower"))
+
+
+def is_automatic(scale: object) -> bool:
+    """Whether `scale` is "auto" rather than True or False; a sentence where it is none of them."""
+    if isinstance(scale, str) and scale == "auto":
+        return True
+    if isinstance(scale, bool | np.bool_):
+        return False
+    raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +78,7 @@ class Scaling:
 
     @classmethod
     def for_points(cls, X: Points, scale: str | bool) -> Scaling:
-        is_auto = isinstance(scale, str) and scale == "auto"
-        if not is_auto and not isinstance(scale, (bool, np.bool_)):
-            raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
+        is_auto = is_automatic(scale)
         if is_sparse(X):
             return cls._for_sparse(X, is_auto, bool(scale))
         standardise = not on_common_scale(X) if is_auto else scale
