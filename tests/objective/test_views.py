@@ -125,20 +125,15 @@ def test_distances_are_those_of_the_metric_of_the_weights(view):
     np.testing.assert_array_equal(whole, table())
 
 
-def test_the_given_view_leaves_points_and_weights_as_they_are():
-    X, a = table(), np.arange(10.0)
-    (given,) = views_for(X, ["given"])
-    assert given.transform(X) is X
-    np.testing.assert_array_equal(given.feature_weights(a), a)
-
-
 # Which views there are
 
 
 def test_which_views_a_table_has():
-    X = table()
+    X, a = table(), np.arange(10.0)
     views = named(X)
     assert list(views) == ["given", "components", "shared", "shared components"]
+    assert views["given"].transform(X) is X
+    np.testing.assert_array_equal(views["given"].feature_weights(a), a)
     np.testing.assert_array_equal(views["components"].axes, components(X).axes)
     np.testing.assert_array_equal(views["shared"].transform(X), X * shared_variance(X))
     weighted = components(X * shared_variance(X))
@@ -159,14 +154,6 @@ def test_which_views_a_table_has():
 def test_a_view_that_is_asked_for_and_cannot_be_had_is_an_error(names, X, sentence):
     with pytest.raises(InputError, match=sentence):
         views_for(X, names)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, 7.0])
-def test_a_table_in_which_nothing_varies_does_not_fail(value):
-    X = np.full((12, 3), value)
-    y = np.array([0, 0, 1, 1] + [-1] * 8)
-    model = PGLearnClassifier(budget=1, n_candidates=2, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
 
 
 # Tables that are too long to learn from whole

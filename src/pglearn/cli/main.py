@@ -52,8 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     from pglearn import __version__
 
     parser = argparse.ArgumentParser(
-        prog="pglearn",
-        description="Label the unlabelled rows of a table over a graph that is learned along the way.",
+        prog="pglearn", description="Label the unlabelled rows of a table over a graph that is learned along the way."
     )
     parser.add_argument("--version", action="version", version=f"pglearn {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
