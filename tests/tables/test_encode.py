@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pglearn.errors import InputError, ModelFileError
 from pglearn.tables.encode import TableEncoder
-from pglearn.tables.scaling import on_common_scale
+from pglearn.tables.scaling import half_ranges, on_common_scale
 
 
 def test_scikit_learn_contract():
@@ -312,4 +312,4 @@ def test_stored_encoder_that_is_damaged():
     ],
 )
 def test_on_common_scale(X, common):
-    assert on_common_scale(np.array(X)) is common
+    assert on_common_scale(half_ranges(np.array(X))) is common

@@ -27,7 +27,7 @@ from pglearn.tables.columns import (
     reading_of,
 )
 from pglearn.tables.frames import array_names, as_frame, has_column_names, listed
-from pglearn.tables.scaling import half_ranges, is_automatic, ranges_alike
+from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
 from pglearn.tables.texts import Floats
 
 _KEY = "table_encoder"
@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         readings = {name: reading_of(frame[name]) for name in frame.columns if name not in numbering}
         of_kind = [name for name, reading in readings.items() if reading.kind == "category"]
         categories = {name: category_column(name, frame[name], self.max_levels) for name in of_kind}
-        alike = ranges_alike(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
+        alike = on_common_scale(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
         beside_categories = any(category for category, _ in categories.values())
         self.scaled_ = beside_categories or not alike if is_auto else bool(self.scale)
         learned: list[NumberColumn | CategoryColumn] = []

@@ -27,19 +27,8 @@ from pglearn.tables.tf_idf import commonness, holds_counts, tf_idf
 MAX_RATIO = 20.0
 
 
-def on_common_scale(X: npt.NDArray[Any]) -> bool:
-    """Whether the columns of X have ranges that can be compared as they are; NaN and infinities are ignored.
-
-    >>> on_common_scale(np.array([[0.0, 1.0], [1.0, 5.0]]))
-    True
-    >>> on_common_scale(np.array([[31.0, 48_000.0], [54.0, 26_000.0]]))
-    False
-    """
-    return ranges_alike(half_ranges(X))
-
-
 def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Half the range of each column of X, 0 for a column with a single number or none.
+    """Half the range of each column of X, 0 for a column with a single number or none; NaN and infinities are ignored.
 
     Halves, because the whole range of a column that spans all of float64 is infinite. Only ratios matter.
     """
@@ -51,8 +40,12 @@ def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.where(largest > smallest, largest / 2 - smallest / 2, 0)
 
 
-def ranges_alike(r: npt.NDArray[np.float64]) -> bool:
-    """The rule itself, on the ranges of the columns or any multiple of them."""
+def on_common_scale(r: npt.NDArray[np.float64]) -> bool:
+    """Whether columns of these ranges, or of any multiple of them, can be compared as they are.
+
+    >>> on_common_scale(np.array([1.0, 4.0])), on_common_scale(np.array([23.0, 22_000.0]))
+    (True, False)
+    """
     r = r[r > 0]
     # "lower", because a percentile between two columns leans on the larger one: of two columns with ranges
     # r_1 < r_2 it is at least r_2 / 20, and any pair whatsoever would pass.
@@ -81,7 +74,7 @@ class Scaling:
         is_auto = is_automatic(scale)
         if is_sparse(X):
             return cls._for_sparse(X, is_auto, bool(scale))
-        standardise = not on_common_scale(X) if is_auto else scale
+        standardise = not on_common_scale(half_ranges(X)) if is_auto else scale
         return cls._standardising(X) if standardise else cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
 
     @classmethod
@@ -99,7 +92,7 @@ class Scaling:
             return cls(centre, commonness(X), of_counts=True)
         unit = _unit(X.data)
         spread = ranges(times_columns(X, np.full(X.shape[1], 1 / unit)))
-        if ranges_alike(spread) if is_auto else not scale:
+        if on_common_scale(spread) if is_auto else not scale:
             spread = np.ones(X.shape[1])
         return cls(centre, np.where(spread > 0, spread, 1) * unit)
 
