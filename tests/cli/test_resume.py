@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from tests.cli.test_interrupt import COMMAND, PATIENCE, process, written
+from tests.cli.test_interrupt import COMMAND, PATIENCE, process, wait_for_event, written
 
 from pglearn.cli import main as cli
 from pglearn.search import read_events
@@ -56,20 +56,10 @@ def results(folder):
     return {name: (folder / name).read_bytes() for name in RESULTS}
 
 
-def wait_until_round(path, round, running):
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and running.poll() is None:
-        events = read_events(path) if path.exists() else []
-        if any(event["event"] == "candidate_advanced" and event["round"] >= round for event in events):
-            return
-        time.sleep(0.02)
-    pytest.fail(f"the search did not get there: {running.stderr.read()}")
-
-
 @pytest.mark.xdist_group("signals")
 def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, expected, capsys):
     with process(tmp_path, SLOW_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 1, running)
+        wait_for_event(out / "events.jsonl", running, round=1)
         os.kill(running.pid, signal.SIGKILL)
         running.wait(PATIENCE)
     assert sorted(path.name for path in out.iterdir()) == ["checkpoint", "events.jsonl"]
@@ -92,7 +82,7 @@ def test_what_else_is_in_the_folder_of_the_checkpoint_stays(table, tmp_path):
 @pytest.mark.xdist_group("signals")
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 0, running)
+        wait_for_event(out / "events.jsonl", running)
         time.sleep(1)  # until it is stuck
         os.killpg(running.pid, signal.SIGINT)
         time.sleep(1)  # two that come at once are one
