@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: made-up data, time, memory, and the table they print."""
+"""What the benchmark scripts share: made-up data, other checkouts, time, memory, and the table they print."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import multiprocessing
 import os
 import platform
 import re
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +20,7 @@ import pandas as pd
 import scipy
 import sklearn
 
+ROOT = Path(__file__).resolve().parents[1]
 Rows = tuple[np.ndarray, np.ndarray]  # X, y
 
 
@@ -44,6 +48,22 @@ def few_labels(y: np.ndarray, fraction: float, seed: int = 0, of_each: int | Non
 def hidden(y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
     """The classes with −1 at every row that is not labelled."""
     return np.where(labelled, y, -1)
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path]:
+    """The folder of a checkout: the one that is named, or a new worktree of the commit."""
+    if (Path(revision) / "src" / "pglearn").is_dir():
+        yield Path(revision).resolve()
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / revision.replace("/", "-")
+        command = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*command, "add", "--quiet", "--detach", str(folder), revision], check=True)
+        try:
+            yield folder
+        finally:
+            subprocess.run([*command, "remove", "--force", str(folder)], check=True)
 
 
 def best_of(repetitions: int, call: Callable[[], Any]) -> tuple[float, Any]:

@@ -19,10 +19,8 @@ import os
 import pstats
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +28,8 @@ import pandas as pd
 
 import data_sets
 import fits
-from common import hidden, machine
+from common import ROOT, checkout, hidden, machine
 
-ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("coil", "digits", "cancer", "german-5", "made-up-5")
 HERE, ALL_CORES = "here", "here, all cores"
 STAGES = {  # what they are called, by file and function
@@ -82,22 +79,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.quick:
         options.only, options.repetitions = ["iris-5"], 1
     return options
-
-
-@contextmanager
-def checkout(revision: str) -> Iterator[Path]:
-    """The folder of a checkout: the one that is named, or a new worktree of the commit."""
-    if (Path(revision) / "src" / "pglearn").is_dir():
-        yield Path(revision).resolve()
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / revision.replace("/", "-")
-        command = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*command, "add", "--quiet", "--detach", str(folder), revision], check=True)
-        try:
-            yield folder
-        finally:
-            subprocess.run([*command, "remove", "--force", str(folder)], check=True)
 
 
 def measured(table: str, source: Path, threads: str) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 `ru_maxrss` begins with the peak of the process that started it, which is that of the tests, and would hide the growth.
 """
 
+import os
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -26,6 +29,13 @@ def size_from_here():
 def peak():
     return resident("VmHWM")
 """
+
+
+def printed(code):
+    """The numbers that code prints in a process of its own, on one thread; it has `size_from_here` and `peak`."""
+    command, alone = [sys.executable, "-c", MEASURING + code], {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=alone)
+    return [float(number) for number in run.stdout.split()]
 
 
 def traced(function):

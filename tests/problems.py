@@ -79,19 +79,5 @@ def joined(edges):
 
 def oracle_objective(problem, edges, loss, mu):
     """g as a function of a, by the oracle, with the edges fixed."""
-
-    def g(a):
-        return oracle.objective(
-            problem.X,
-            a,
-            edges,
-            problem.labelled,
-            problem.codes,
-            problem.n_classes,
-            problem.fold,
-            problem.scored,
-            loss=loss,
-            mu=mu,
-        )
-
-    return g
+    labels = problem.labelled, problem.codes, problem.n_classes, problem.fold, problem.scored
+    return lambda a: oracle.objective(problem.X, a, edges, *labels, loss=loss, mu=mu)

@@ -5,8 +5,7 @@ The examples have duplicates, a constant column, a feature of weight zero and a 
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests import oracle
 from tests.problems import EXAMPLES, ISLAND, LABEL_LOSSES, joined, oracle_objective, partly_labelled, points
 
 MU = 0.99
-FORWARD_MODE = Path(__file__).parents[1] / "bench" / "forward_mode.py"
+BENCH = Path(__file__).parents[1] / "bench"
 
 examples = pytest.mark.parametrize("name", EXAMPLES)
 # Every loss with two examples, every example with two losses.
@@ -207,10 +206,8 @@ def test_rows_that_others_barely_reach_are_solved_for_one_by_one_where_few_of_ma
 
 @pytest.mark.parametrize("name", ["holdout, few labels", "holdout, many labels", "a larger table"])
 def test_gradient_is_that_of_the_papers_forward_mode(name, monkeypatch):
-    spec = importlib.util.spec_from_file_location("forward_mode", FORWARD_MODE)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "forward_mode", module)  # dataclasses look their module up there
-    spec.loader.exec_module(module)
+    monkeypatch.syspath_prepend(BENCH)
+    module = importlib.import_module("forward_mode")
     example = EXAMPLES.get(name)
     if example is None:
         X, y, a, k, seed = points(200, 12), partly_labelled(200, 40), np.full(12, 0.1), 8, 0

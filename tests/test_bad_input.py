@@ -1,4 +1,4 @@
-"""Bad input: a sentence that says what to do, and nothing lost."""
+"""Bad input of the estimator: a sentence that says what to do, and nothing lost. Commands: cli/test_refusals.py."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import pandas as pd
 import pytest
 
 from pglearn import PGLearnClassifier
-from pglearn.cli import main as cli
 from pglearn.errors import InputError, ModelFileError, OutputError
-
-SEARCH = ["--budget", "1", "--candidates", "2", "--jobs", "1", "--quiet"]
-FILES = ["events.jsonl", "feature_weights.csv", "model.npz", "predictions.csv"]
 
 
 def points(n=20):
@@ -37,7 +33,7 @@ def refused(sentence, X=None, y=None, error=InputError, **parameters):
         fit(X, y, **parameters)
 
 
-# Through the estimator: labels
+# Labels
 
 
 def test_labels_are_refused_as_a_problem_refuses_them():
@@ -46,7 +42,7 @@ def test_labels_are_refused_as_a_problem_refuses_them():
     refused("1d", y=np.zeros((20, 2)), error=ValueError)
 
 
-# Through the estimator: points
+# Points
 
 
 def test_gaps_are_found_with_their_row_and_column():
@@ -61,7 +57,7 @@ def test_gaps_are_found_with_their_row_and_column():
     refused("X has 2 NaN or infinite (inf) values, the first (inf) in row 7, column 2: fill or drop them first", X=X)
 
 
-# Through the estimator: parameters
+# Parameters
 
 
 @pytest.mark.parametrize(
@@ -106,124 +102,8 @@ def test_parameter_values_that_are_none_are_refused_before_the_search_starts(par
     assert events == []
 
 
-# Through the command line
-
-
-@pytest.fixture
-def table(tmp_path):
-    def write(y=None, name="table.csv"):
-        X, labels = points()
-        labels = [None if label == -1 else label for label in labels] if y is None else y
-        frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=pd.array(labels, dtype=object))
-        frame.to_csv(tmp_path / name, index=False)
-        return tmp_path / name
-
-    return write
-
-
-@pytest.fixture
-def says(capsys):
-    """Runs a command that must be refused with a sentence on stderr."""
-
-    def run(*arguments, sentence):
-        capsys.readouterr()
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        assert sentence in err
-        assert err.startswith("pglearn: ")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        assert out == ""
-        assert code == 2
-
-    return run
-
-
-@pytest.fixture
-def fit_says(says, tmp_path):
-    def run(table, *options, sentence):
-        out = tmp_path / "new" / "out"
-        says("fit", table, "--target", "kind", "-o", out, *SEARCH, *options, sentence=sentence)
-        assert not [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--budget", "0"], "budget=0 must be a whole number of at least 1"),
-        (["--candidates", "2", "--rate", "3"], "n_candidates=2 is less than downsampling_rate=3"),
-        (["--loss", "hinge"], "loss='hinge' is not known"),
-        (["--validation", "cv"], "validation='cv' is not known"),
-        (["--selection", "mean"], "selection='mean' is not known"),
-        (["--neighbors", "near"], "neighbors='near' is not known"),
-        (["--class-prior", "a=many"], "--class-prior a=many is no list of shares"),
-        (["--max-time", "nan"], "max_time=nan must be above 0"),
-        (["--jobs", "0"], "n_jobs=0"),
-        (["--seed", str(2**40)], f"random_state={2**40}"),
-        (["--target", "kinds"], "There is no column 'kinds' in the table. Did you mean 'kind'?"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_command_line_options_that_are_none(fit_says, table, options, sentence):
-    fit_says(table(), *options, sentence=sentence)
-
-
-def test_command_line_tables_that_are_none(fit_says, table, tmp_path):
-    fit_says(tmp_path / "absent.csv", sentence="absent.csv does not exist")
-    fit_says(table([None] * 20), sentence="No row is labelled")
-    (tmp_path / "ragged.csv").write_bytes(b"a,b,kind\n1,2,x\n1,2\n")
-    fit_says(tmp_path / "ragged.csv", sentence="is ragged: line 3 has 2 fields, the header has 3")
-
-
-# Where results go
-
-
-def test_a_place_that_cannot_be_written_is_found_before_the_search_starts(says, table, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("precious")
-    monkeypatch.setattr(PGLearnClassifier, "fit", lambda *_, **__: pytest.fail("the search started"))
-    for below in ("file", "file/deeper/out"):
-        says("fit", table(), "--target", "kind", "-o", tmp_path / below, *SEARCH, sentence="cannot be written")
-    assert (tmp_path / "file").read_text() == "precious"
-    for name in FILES:
-        (tmp_path / "out" / name).mkdir(parents=True)
-        sentence = f"{name} is not an ordinary file, and one is to be written there"
-        says("fit", table(), "--target", "kind", "-o", tmp_path / "out", *SEARCH, sentence=sentence)
-        (tmp_path / "out" / name).rmdir()
-
-
-@pytest.fixture
-def results(table, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert cli.main(["fit", str(table()), "--target", "kind", "-o", str(out), *SEARCH]) == 0
-    capsys.readouterr()
-    return out
-
-
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_earlier_results_stay_when_a_new_fit_fails(says, table, results, monkeypatch):
-    before = contents(results)
-    assert sorted(before) == FILES
-    says(
-        "fit", table(["x"] * 20), "--target", "kind", "-o", results, *SEARCH, sentence="Only one class is labelled (x)"
-    )
-    assert contents(results) == before
-
-    def breaks(*_):
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("pglearn.engine.cpu.CPUEngine.value_and_gradient", breaks)
-    sentence = "No candidate could be evaluated. The first failed with ZeroDivisionError at step 0: a bug"
-    says("fit", table(), "--target", "kind", "-o", results, *SEARCH, sentence=sentence)
-    for name in ("predictions.csv", "feature_weights.csv", "model.npz"):
-        assert (results / name).read_bytes() == before[name]
-    monkeypatch.undo()
-    assert cli.main(["fit", str(table()), "--target", "kind", "-o", str(results), *SEARCH]) == 0
-    assert set(contents(results)) == set(before)
 
 
 def test_a_model_that_cannot_be_saved_leaves_the_earlier_one(tmp_path, monkeypatch):
@@ -316,40 +196,3 @@ def test_a_file_that_is_no_model_is_refused_and_nothing_unpickled(tmp_path, mode
         write(tmp_path / "model.npz", dict(model))
     with pytest.raises(ModelFileError, match=sentence):
         PGLearnClassifier.load(tmp_path / "model.npz")
-
-
-def test_command_line_models_that_cannot_be_used(says, table, tmp_path):
-    says("predict", tmp_path / "absent", table(), sentence="There is no model file")
-    says("predict", tmp_path, table(), sentence="There is no model file")
-    says("predict", table(), table(), sentence="is not a pglearn model or was cut short")
-    fit().save(tmp_path / "array.npz")
-    says("predict", tmp_path / "array.npz", table(), sentence="holds a classifier for plain arrays")
-
-
-def test_command_line_predictions_that_cannot_be_made_or_written(says, table, tmp_path, results):
-    (tmp_path / "new.csv").write_text("a,b\n1,2\n")
-    says("predict", results, tmp_path / "new.csv", sentence="The table lacks 'c', which fit has seen.")
-    says("predict", results, tmp_path / "absent.csv", sentence="does not exist")
-    says("predict", results, table(), "-o", tmp_path / "new.csv" / "labels.csv", sentence="cannot be written")
-    says("predict", results, table(), "-o", results, sentence="written")
-    assert (tmp_path / "new.csv").read_text() == "a,b\n1,2\n"
-
-
-def test_command_line_results_do_not_replace_the_table(says, table, tmp_path, results, monkeypatch):
-    sentence = ".csv is the table itself, which the results would replace: choose another -o."
-    monkeypatch.setattr("pglearn.tables.read.read_table", lambda *_, **__: pytest.fail("the work began"))
-    path = table(name="predictions.csv")
-    before = path.read_bytes()
-    says("fit", path, "--target", "kind", "-o", tmp_path, *SEARCH, sentence=sentence)
-    (tmp_path / "link.csv").symlink_to(path)
-    for output in (path, results / ".." / path.name, tmp_path / "link.csv"):
-        says("predict", results, path, "-o", output, sentence=sentence)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("arguments", [[], ["fit"], ["fit", "t.csv", "--target", "y"], ["fly"], ["predict", "out"]])
-def test_incomplete_commands_show_the_usage(capsys, arguments):
-    with pytest.raises(SystemExit) as exit:
-        cli.main(arguments)
-    assert exit.value.code == 2
-    assert "usage: pglearn" in capsys.readouterr().err

@@ -28,12 +28,12 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-@pytest.mark.parametrize("script", ["accuracy", "ablation", "gradient", "scaling", "gpu", "faster"])
+@pytest.mark.parametrize("script", ["accuracy", "ablation", "gradient", "scaling", "gpu", "faster", "same_answers"])
 def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     if script == "gpu" and "torch" not in EXTRAS:
         pytest.skip("PGLEARN_TEST_EXTRAS does not ask for torch")
     load(script).main(["--quick"])
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     of_script = {
         "accuracy": ("iris", "wine-5", "LDA", "SVC", "at or above the best peer on"),
         "ablation": ("without linear", "n_candidates=8"),
@@ -41,6 +41,7 @@ def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixtur
         "scaling": ("times faster", "its memory"),
         "gpu": ("step of 32 candidates", "all 1 fits", "4,500 × 4"),
         "faster": ("iris-5", "here", "cores"),
+        "same_answers": ("dense 178 True", "validation by folds 178 True"),
     }
     assert all(words in shown for words in of_script[script]), shown
 
@@ -50,6 +51,31 @@ def test_a_profile_has_the_parts_of_a_fit(capsys: pytest.CaptureFixture[str]) ->
     seconds = {line[:44].strip(): float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()[1:]}
     assert seconds["conjugate gradients"] > 0
     assert 0 < seconds["all else"] < seconds["a fit"]
+
+
+OTHER_ANSWERS = """
+import numpy as np
+
+class PGLearnClassifier:
+    def __init__(self, **parameters):
+        pass
+
+    def fit(self, X, y):
+        self.label_distributions_ = np.full((len(X), 3), 1 / 3)
+        return self
+
+TableEncoder = None
+PGLearnClassifier.paper = PGLearnClassifier
+"""
+
+
+def test_other_answers_are_told_and_are_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "src" / "pglearn").mkdir(parents=True)
+    (tmp_path / "src" / "pglearn" / "__init__.py").write_text(OTHER_ANSWERS)
+    with pytest.raises(SystemExit) as exit:
+        load("same_answers").main(["--against", str(tmp_path), "--only", "dense"])
+    assert exit.value.code == 1
+    assert "dense 178 False" in " ".join(capsys.readouterr().out.split())
 
 
 def test_fits_go_on_from_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

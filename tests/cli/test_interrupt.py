@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 
 from pglearn.runtime.interrupts import first_interrupt
+from pglearn.search import read_events
 
 pytestmark = pytest.mark.xdist_group("signals")
 PATIENCE = 60  # seconds for what should take one or two
@@ -57,6 +57,17 @@ def process(tmp_path, script, *arguments, **environment):
         running.communicate()
 
 
+def wait_for_event(path, running, name="candidate_advanced", round=0):
+    """Until the search has got so far."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and running.poll() is None:
+        events = read_events(path) if path.exists() else []
+        if any(event["event"] == name and event["round"] >= round for event in events):
+            return
+        time.sleep(0.02)
+    pytest.fail(f"the search did not get there: {running.stderr.read()}")
+
+
 def test_threads_and_processes_that_ignore_interrupts_are_left_alone():
     def handler_within():
         with first_interrupt():
@@ -77,21 +88,12 @@ def test_a_termination_ends_the_command_and_leaves_no_worker_and_no_points(tmp_p
     written(table)
     arguments = ["fit", table, "--target", "kind", "-o", out, "--budget", 10**7, "--jobs", 2]
     with process(tmp_path, COMMAND, *arguments, TMPDIR=str(temporary)) as running:
-        wait_for_events(out / "events.jsonl", running)
+        wait_for_event(out / "events.jsonl", running)
         assert list(temporary.glob("pglearn-*"))
         running.terminate()
         running.communicate(timeout=PATIENCE)
     assert running.returncode == 128 + signal.SIGTERM
     assert list(temporary.glob("pglearn-*")) == []
-
-
-def wait_for_events(path, running, name="candidate_advanced"):
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and running.poll() is None:
-        if path.exists() and f'"{name}"' in path.read_text():
-            return
-        time.sleep(0.05)
-    pytest.fail("the search did not start")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_one_interrupt_ends_the_command_with_all_files_and_a_note(tmp_path, jobs
     out = tmp_path / "out"
     arguments = ["fit", tmp_path / "t.csv", "--target", "kind", "-o", out, "--budget", 10**7, "--jobs", jobs]
     with process(tmp_path, COMMAND, *arguments) as running:
-        wait_for_events(out / "events.jsonl", running, after)
+        wait_for_event(out / "events.jsonl", running, after)
         time.sleep(1)
         os.killpg(running.pid, signal.SIGINT)
         printed, err = running.communicate(timeout=PATIENCE)
@@ -114,7 +116,7 @@ def test_one_interrupt_ends_the_command_with_all_files_and_a_note(tmp_path, jobs
     results = {"events.jsonl", "feature_weights.csv", "model.npz", "predictions.csv"}
     assert {path.name for path in out.iterdir()} == {"checkpoint", *results}  # to go on from
     assert len(pd.read_csv(out / "predictions.csv")) == 60
-    last = json.loads((out / "events.jsonl").read_text().splitlines()[-1])
+    last = read_events(out / "events.jsonl")[-1]
     assert (last["event"], last["reason"]) == ("search_ended", "interrupted")
 
 

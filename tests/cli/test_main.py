@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import subprocess
@@ -11,47 +10,18 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.conftest import FILES, SEARCH, fit, rows, run
 
 import pglearn
-from pglearn.cli import main as cli
 from pglearn.errors import OutputError
 from pglearn.estimators.table_model import TableModel
 from pglearn.files import whole_file
-
-SEARCH = ["--budget", "2", "--candidates", "2", "--jobs", "1", "--quiet"]
-FILES = ["events.jsonl", "feature_weights.csv", "model.npz", "predictions.csv"]
-
-
-def rows(n=40):
-    """Two kinds of flower, the first twelve rows labelled."""
-    rng = np.random.default_rng(0)
-    kinds = np.array(["rose", "tulip"])[np.arange(n) % 2]
-    frame = pd.DataFrame({"height": rng.normal(size=n) + 5 * (np.arange(n) % 2), "width": rng.normal(size=n)})
-    return frame.assign(kind=pd.Series(np.where(np.arange(n) < 12, kinds, None), dtype=object)), kinds
-
-
-def run(*arguments):
-    return cli.main([str(argument) for argument in arguments])
-
-
-def fit(table, out, *options, target="kind"):
-    assert run("fit", table, "--target", target, "-o", out, *SEARCH, *options) == 0
+from pglearn.search import read_events
 
 
 def printed(capsys):
     """What was printed, however the lines were broken."""
     return " ".join(capsys.readouterr().out.split())
-
-
-def events(out):
-    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
-
-
-@pytest.fixture
-def csv(tmp_path):
-    frame, _ = rows()
-    frame.to_csv(tmp_path / "flowers.csv", index=False)
-    return tmp_path / "flowers.csv"
 
 
 @pytest.fixture
@@ -64,11 +34,6 @@ def fitted(tmp_path):
         return tmp_path / "out"
 
     return run
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
 
 
 # fit
@@ -111,13 +76,13 @@ def test_a_second_fit_replaces_the_results_of_the_first(csv, out):
     assert (out / "feature_weights.csv").read_bytes() != first[1]
     fit(csv, out, "--jobs", "2")
     assert ((out / "predictions.csv").read_bytes(), (out / "feature_weights.csv").read_bytes()) == first
-    assert [event["event"] for event in events(out)].count("search_started") == 1
+    assert [event["event"] for event in read_events(out / "events.jsonl")].count("search_started") == 1
 
 
 def test_options_reach_the_search(csv, out, capsys):
     options = {"--budget": 4, "--candidates": 3, "--rate": 3, "--loss": "ranking", "--validation": "kfold"}
     fit(csv, out, *(part for option in options.items() for part in option), "--views", "given", "components")
-    started = events(out)[0]
+    started = read_events(out / "events.jsonl")[0]
     assert (started["budget"], started["candidates"], started["rounds"]) == (4, 3, 2)
     assert (started["points"], started["labelled"]) == (40, 12)
     model = TableModel.load(out / "model.npz").classifier
@@ -171,13 +136,6 @@ def test_a_mixed_table_has_weights_per_original_column_and_is_predicted_like_it(
 # predict
 
 
-@pytest.fixture
-def results(csv, out, capsys):
-    fit(csv, out)
-    capsys.readouterr()
-    return out
-
-
 def test_predict_gives_what_the_estimator_gives_to_a_file_or_the_terminal(csv, results, tmp_path, capsys):
     assert run("predict", results, csv, "-o", tmp_path / "one.csv") == 0
     assert run("predict", results / "model.npz", csv, "-o", tmp_path / "deep" / "er" / "two.csv") == 0
@@ -209,16 +167,10 @@ def test_levels_and_labels_keep_their_leading_zeros(tmp_path, fitted):
 
 
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(csv, results):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pglearn", "predict", str(results), str(csv)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    process.stdout.close()
-    error = process.stderr.read().decode()
-    process.stderr.close()
-    process.wait(60)
-    assert error == ""
+    command = [sys.executable, "-m", "pglearn", "predict", str(results), str(csv)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
     assert process.returncode == 141  # what a shell says of a program that wrote to a closed pipe
 
 

@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from tests.cli.test_interrupt import COMMAND, PATIENCE, process, written
+from tests.cli.test_interrupt import COMMAND, PATIENCE, process, wait_for_event, written
 
 from pglearn.cli import main as cli
 from pglearn.search import read_events
@@ -42,11 +42,6 @@ def table(tmp_path):
     return tmp_path / "t.csv"
 
 
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
 def arguments(table, out):
     return ["fit", str(table), "--target", "kind", "-o", str(out), *SEARCH]
 
@@ -61,28 +56,10 @@ def results(folder):
     return {name: (folder / name).read_bytes() for name in RESULTS}
 
 
-def wait_until_round(path, round, running):
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and running.poll() is None:
-        events = read_events(path) if path.exists() else []
-        if any(event["event"] == "candidate_advanced" and event["round"] >= round for event in events):
-            return
-        time.sleep(0.02)
-    pytest.fail(f"the search did not get there: {running.stderr.read()}")
-
-
-def says(capsys, *words, sentence):
-    capsys.readouterr()
-    assert cli.main([str(word) for word in words]) == 2
-    error = capsys.readouterr().err
-    assert sentence in error
-    assert error.count("\n") == 1
-
-
 @pytest.mark.xdist_group("signals")
 def test_a_killed_command_is_resumed_to_the_same_files(tmp_path, table, out, expected, capsys):
     with process(tmp_path, SLOW_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 1, running)
+        wait_for_event(out / "events.jsonl", running, round=1)
         os.kill(running.pid, signal.SIGKILL)
         running.wait(PATIENCE)
     assert sorted(path.name for path in out.iterdir()) == ["checkpoint", "events.jsonl"]
@@ -105,7 +82,7 @@ def test_what_else_is_in_the_folder_of_the_checkpoint_stays(table, tmp_path):
 @pytest.mark.xdist_group("signals")
 def test_after_two_interrupts_the_checkpoint_is_intact_and_is_gone_on_with(tmp_path, table, out, expected):
     with process(tmp_path, STUCK_COMMAND, *arguments(table, out)) as running:
-        wait_until_round(out / "events.jsonl", 0, running)
+        wait_for_event(out / "events.jsonl", running)
         time.sleep(1)  # until it is stuck
         os.killpg(running.pid, signal.SIGINT)
         time.sleep(1)  # two that come at once are one
@@ -132,32 +109,32 @@ def resume(out, *words):
     assert cli.main(["resume", str(out), "--quiet", "--max-time", "600", *map(str, words)]) == 0
 
 
-def test_the_same_command_goes_on_too_and_another_does_not_take_its_place(stopped, table, expected, capsys):
+def test_the_same_command_goes_on_too_and_another_does_not_take_its_place(stopped, table, expected, says, capsys):
     words = arguments(table, stopped)
-    says(capsys, *words, "--seed", 5, sentence="holds the checkpoint of another search: random_state was 0 and is 5")
+    says(*words, "--seed", 5, sentence="holds the checkpoint of another search: random_state was 0 and is 5")
     assert cli.main([*words, "--cluster", "threads", "--jobs", "2"]) == 0
     assert "going on with round 1 of 3" in capsys.readouterr().err
     assert results(stopped) == expected
 
 
 def test_a_table_that_was_moved_is_found_where_it_is_said_to_be_and_a_changed_one_is_named(
-    stopped, table, tmp_path, expected, capsys
+    stopped, table, tmp_path, expected, says
 ):
     moved = table.rename(tmp_path / "moved.csv")
-    says(capsys, "resume", stopped, sentence="t.csv")
+    says("resume", stopped, sentence="t.csv")
     table.write_text(moved.read_text().replace("0.", "1."))
-    says(capsys, "resume", stopped, sentence="holds the checkpoint of another search: X has changed.")
+    says("resume", stopped, sentence="holds the checkpoint of another search: X has changed.")
     resume(stopped, "--table", moved)
     assert results(stopped) == expected
-    says(capsys, "resume", stopped, sentence="has ended: there is nothing to resume.")
-    says(capsys, "resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
+    says("resume", stopped, sentence="has ended: there is nothing to resume.")
+    says("resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
 
 
-def test_a_damaged_command_or_one_of_another_version_is_said_to_be_so(stopped, capsys):
+def test_a_damaged_command_or_one_of_another_version_is_said_to_be_so(stopped, says):
     path = stopped / "checkpoint" / "command.json"
     command = json.loads(path.read_text())
     for content in ("", "3", "{}", f'{{"pglearn": "{command["pglearn"]}", "a": 2}}'):
         path.write_text(content)
-        says(capsys, "resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
+        says("resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
     path.write_text(json.dumps({**command, "pglearn": "0.0.1"}))
-    says(capsys, "resume", stopped, sentence="was written by pglearn 0.0.1, and this is")
+    says("resume", stopped, sentence="was written by pglearn 0.0.1, and this is")

@@ -52,8 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     from pglearn import __version__
 
     parser = argparse.ArgumentParser(
-        prog="pglearn",
-        description="Label the unlabelled rows of a table over a graph that is learned along the way.",
+        prog="pglearn", description="Label the unlabelled rows of a table over a graph that is learned along the way."
     )
     parser.add_argument("--version", action="version", version=f"pglearn {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -190,8 +189,8 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     from pglearn.estimators.table_model import TableModel
     from pglearn.files import refuse_replacing, writable_folder
     from pglearn.search import EventLog
+    from pglearn.tables.frames import write_table
     from pglearn.tables.read import read_table, split_target
-    from pglearn.tables.write import write_table
 
     if command.table is None or command.target is None:
         target, (features, labels, digits) = "digit", demo.digits()
@@ -234,8 +233,8 @@ def _predict(options: argparse.Namespace) -> int:
     from pglearn.cli.outputs import rows_of_labels
     from pglearn.estimators.table_model import TableModel
     from pglearn.files import refuse_replacing, writable_folder
+    from pglearn.tables.frames import write_table
     from pglearn.tables.read import read_table
-    from pglearn.tables.write import write_table
 
     if options.output is not None:
         refuse_replacing(options.table, options.output)

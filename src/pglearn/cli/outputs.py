@@ -16,8 +16,8 @@ from pglearn.estimators.pglearn import PGLearnClassifier
 from pglearn.estimators.table_model import TableModel
 from pglearn.objective.labels import UNLABELLED, class_codes
 
-MOST_COLUMNS = 8
-SUGGESTIONS = 5
+MAX_COLUMNS_SHOWN = 8
+N_SUGGESTIONS = 5
 GOES_ON = {"interrupted": "", "out of time": " --max-time SECONDS"}
 
 FILES = {
@@ -72,11 +72,11 @@ def print_summary(model: TableModel, rows: pd.DataFrame, weights: pd.DataFrame, 
     )
     table = Table("column", title="Columns that count most", title_justify="left", box=None)
     table.add_column("share of the distance", justify="right")
-    for column, share in weights[["column", "share"]].head(MOST_COLUMNS).itertuples(index=False):
+    for column, share in weights[["column", "share"]].head(MAX_COLUMNS_SHOWN).itertuples(index=False):
         table.add_row(escape(printable(str(column))), f"{share:.1%}")
     console.print(table)
     if len(rows) > counts["given"]:
-        suggested = ", ".join(map(str, classifier.suggest(SUGGESTIONS)))
+        suggested = ", ".join(map(str, classifier.suggest(N_SUGGESTIONS)))
         console.print(f"If you can label more rows, these would help most: {suggested}.")
     for name, what in FILES.items():
         console.print(f"  {escape(str(folder / name))}  [dim]{what}[/]")

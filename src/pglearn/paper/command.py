@@ -11,7 +11,7 @@ from pglearn.paper.drawings import draw_figures
 from pglearn.paper.experiments import EXPERIMENTS, expected_time
 from pglearn.paper.session import ROWS, Session
 from pglearn.paper.tables import markdown, table_of
-from pglearn.tables.write import write_table
+from pglearn.tables.frames import write_table
 
 STOPPED = 130
 

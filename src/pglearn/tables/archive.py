@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pglearn.errors import InputError
 from pglearn.tables.frames import array_names
 
 
-def read_archive(path: Path, target: str | None) -> pd.DataFrame:
+def read_archive(path: Path, target: str | None, as_text: Collection[str] = ()) -> pd.DataFrame:
     """Read `X`, `feature_names` (optional) and the labels (optional) of an .npz file; see `read_table`."""
     label_name = "y" if target is None else target
     arrays = _arrays(path, ("X", "feature_names", label_name))
@@ -64,15 +65,10 @@ def _arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _with_missing(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The labels with None for each row to label; NaN among floats already says so.
+    """The labels with None for -1 among integers, which have no other way to say that a row is to be labelled.
 
-    An array of integers has no other way to say "missing", so there -1 marks a row to label, as in scikit-learn; in
-    other files a blank says it, and `split_target` refuses -1.
+    Elsewhere NaN or a blank says it, and `split_target` refuses -1.
     """
     if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
-    if labels.dtype.kind not in "Ui":
-        return labels
-    values = labels.astype(object)
-    values[labels == (-1 if labels.dtype.kind == "i" else "")] = None
-    return values
+        return np.char.decode(labels, "utf-8")
+    return np.where(labels == -1, np.array(None), labels) if labels.dtype.kind == "i" else labels

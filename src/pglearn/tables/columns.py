@@ -25,16 +25,11 @@ Kind = Literal["number", "date", "duration", "category", "missing"]
 
 NUMERIC: tuple[Kind, ...] = ("number", "date", "duration")
 
-# More levels than this, and more than half of the values distinct: a name or a comment, not a category.
-MOST_LEVELS_OF_FREE_TEXT = 50
-# Fewer rows than this may well be 1, 2, 3 by chance.
-FEWEST_ROWS_TO_COUNT = 20
-# What pandas and `read_table` call the first column when the header is blank there: an index that was written.
-NAMELESS_FIRST = "Unnamed: 0"
-# A text column is meant as numbers if at most this share of its distinct values are none ...
-STRAY_VALUES = 0.2
-# ... and these can be given up if they fill no more than this share of the rows.
-STRAY_ROWS = 0.05
+FREE_TEXT_LEVELS = 50  # more levels, and more than half of the values distinct: a name or a comment, not a category
+MIN_ROWS_TO_COUNT = 20  # fewer may well be 1, 2, 3 by chance
+NAMELESS_FIRST = "Unnamed: 0"  # for pandas and `read_table` the first column without a name: an index that was written
+MAX_STRAY_VALUES = 0.2  # of the distinct values of text that is meant as numbers: the share that are none
+MAX_STRAY_ROWS = 0.05  # and the share of the rows that these may fill, which are given up then
 
 _WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _INFERRED: dict[str, Kind] = {
@@ -71,12 +66,10 @@ class NumberColumn:
         return [self.name]
 
     def encode(self, column: pd.Series[Any]) -> Floats:
-        kind = kind_of(column)
+        kind, x = kind_and_numbers(column)
         if kind == "category":
             x = self._numbers_in_text(column)
-        elif kind in (self.kind, "missing"):
-            x = numbers(column, kind)
-        else:
+        elif kind not in (self.kind, "missing"):
             raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
         x = np.where(np.isfinite(x), x, self.median)
         return ((x - self.center) / self.scale)[:, None]
@@ -124,16 +117,13 @@ class CategoryColumn:
         return hot.astype(np.float64)
 
 
-def kind_of(column: pd.Series[Any]) -> Kind:
-    """What a column holds: "missing" if it has no value, for Python objects what the values are."""
+def kind_and_numbers(column: pd.Series[Any]) -> tuple[Kind, Floats]:
+    """What a column holds, "missing" if it has no value, for Python objects what the values are; and its numbers, which
+    are NaN where it has none."""
     kind = _declared_kind(column)
-    if kind == "category":
-        empty = not coded(column)[1]
-    elif kind == "number":
-        empty = not np.isfinite(numbers(column, kind)).any()
-    else:
-        empty = bool(column.isna().all())
-    return "missing" if empty else kind
+    x = _numbers(column, kind)
+    has_values = coded(column)[1] if kind == "category" else np.isfinite(x).any()
+    return (kind if has_values else "missing"), x
 
 
 def _declared_kind(column: pd.Series[Any]) -> Kind:
@@ -148,16 +138,15 @@ def is_text(column: pd.Series[Any]) -> bool:
     return not isinstance(column.dtype, pd.CategoricalDtype) and _declared_kind(column) == "category"
 
 
-def numbers(column: pd.Series[Any], kind: Kind) -> Floats:
-    """A column of numbers, dates or durations as floats, NaN where missing."""
-    if kind == "missing":
-        return np.full(len(column), np.nan)
+def _numbers(column: pd.Series[Any], kind: Kind) -> Floats:
+    if kind == "number":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind == "date":
         moments = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
         return (moments - np.datetime64(0, "s")) / np.timedelta64(1, "s")
     if kind == "duration":
         return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.full(len(column), np.nan)
 
 
 def numbers_the_rows(column: pd.Series[Any]) -> bool:
@@ -167,11 +156,11 @@ def numbers_the_rows(column: pd.Series[Any]) -> bool:
     """
     if not (is_integer_dtype(column.dtype) or is_float_dtype(column.dtype)):
         return False
-    x = numbers(column, "number")
+    x = _numbers(column, "number")
     if column.name == NAMELESS_FIRST:
         x = np.sort(x)
         return bool(x[0] in (0, 1)) and np.array_equal(x, x[0] + np.arange(len(x)))
-    if len(x) < FEWEST_ROWS_TO_COUNT or not float(x[0]).is_integer() or abs(x[0]) > 2**52:
+    if len(x) < MIN_ROWS_TO_COUNT or not float(x[0]).is_integer() or abs(x[0]) > 2**52:
         return False
     step = 1 if x[1] > x[0] else -1
     return np.array_equal(x, x[0] + step * np.arange(len(x)))
@@ -181,8 +170,8 @@ def reading_of(column: pd.Series[Any]) -> Reading:
     """What a column holds and, if numbers, which."""
     if is_text(column):
         return _reading_of_text(column)
-    kind = kind_of(column)
-    return Reading(kind, numbers(column, kind) if kind in NUMERIC else None)
+    kind, x = kind_and_numbers(column)
+    return Reading(kind, x if kind in NUMERIC else None)
 
 
 def _reading_of_text(column: pd.Series[Any]) -> Reading:
@@ -195,10 +184,10 @@ def _reading_of_text(column: pd.Series[Any]) -> Reading:
     x = numbers_in(texts)
     stray = ~np.isfinite(x)
     strays = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
-    if not strays or (len(strays) > STRAY_VALUES * len(texts) and not have_commas(texts)):
+    if not strays or (len(strays) > MAX_STRAY_VALUES * len(texts) and not have_commas(texts)):
         return Reading("category")
     rows = int(np.sum(np.append(stray, False)[codes]))
-    if len(strays) <= STRAY_VALUES * len(texts) and rows <= STRAY_ROWS * len(column):
+    if len(strays) <= MAX_STRAY_VALUES * len(texts) and rows <= MAX_STRAY_ROWS * len(column):
         values = "1 value that is none counts" if rows == 1 else f"{rows} values that are none count"
         note = f"numbers: {values} as missing (first {strays[0]!r}). Correct what should be a number."
         return Reading("number", np.append(x, np.nan)[codes], strays, f"Column {column.name!r} is taken as {note}")
@@ -230,7 +219,7 @@ def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple
     codes, texts = coded(column)
     counts = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True))
     present = sum(counts.values())
-    if len(counts) > max(MOST_LEVELS_OF_FREE_TEXT, present / 2):
+    if len(counts) > max(FREE_TEXT_LEVELS, present / 2):
         return None, (
             f"Column {name!r} is left out: {len(counts)} different values in {present} rows, "
             "more a name than a category."

@@ -27,7 +27,7 @@ from pglearn.tables.columns import (
     reading_of,
 )
 from pglearn.tables.frames import array_names, as_frame, has_column_names, listed
-from pglearn.tables.scaling import half_ranges, ranges_alike
+from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
 from pglearn.tables.texts import Floats
 
 _KEY = "table_encoder"
@@ -86,17 +86,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the columns of X; y is ignored."""
-        if not (isinstance(self.scale, bool | np.bool_) or self.scale == "auto"):
-            raise InputError(f"scale={self.scale!r} is not known: choose 'auto', True or False.")
+        is_auto = is_automatic(self.scale)
         check_whole("max_levels", self.max_levels, 1)
         frame = as_frame(X)
         numbering = [str(name) for name, column in frame.items() if numbers_the_rows(column)]
         readings = {name: reading_of(frame[name]) for name in frame.columns if name not in numbering}
         of_kind = [name for name, reading in readings.items() if reading.kind == "category"]
         categories = {name: category_column(name, frame[name], self.max_levels) for name in of_kind}
-        alike = ranges_alike(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
+        alike = on_common_scale(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
         beside_categories = any(category for category, _ in categories.values())
-        self.scaled_ = bool(self.scale) if self.scale != "auto" else beside_categories or not alike
+        self.scaled_ = beside_categories or not alike if is_auto else bool(self.scale)
         learned: list[NumberColumn | CategoryColumn] = []
         for name, reading in readings.items():
             if reading.x is not None:

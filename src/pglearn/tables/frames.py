@@ -1,8 +1,9 @@
-"""Whatever holds columns (pandas, polars, an array) as a pandas frame with text for column names."""
+"""Whatever holds columns (pandas, polars, an array) as a pandas frame with text for column names; a frame to a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from pglearn.errors import InputError
+from pglearn.files import whole_file
 
-MOST_NAMES_SHOWN = 10
+MAX_NAMES_SHOWN = 10
 
 
 def has_column_names(X: Any) -> bool:
@@ -69,8 +71,13 @@ def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
     return pd.DataFrame(array, columns=columns).infer_objects()
 
 
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    with whole_file(path) as file:
+        frame.to_csv(file, index=False, mode="wb")
+
+
 def listed(names: Sequence[str], after: Sequence[str] | None = None) -> str:
     """The names in quotes, the first ten of them, each with what is to stand after it."""
     shown = [f"{name!r}{tail}" for name, tail in zip(names, after or [""] * len(names), strict=True)]
-    more = f" and {len(names) - MOST_NAMES_SHOWN} more" if len(names) > MOST_NAMES_SHOWN else ""
-    return ", ".join(shown[:MOST_NAMES_SHOWN]) + more
+    more = f" and {len(names) - MAX_NAMES_SHOWN} more" if len(names) > MAX_NAMES_SHOWN else ""
+    return ", ".join(shown[:MAX_NAMES_SHOWN]) + more

@@ -84,7 +84,7 @@ _READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]]
     ".tsv": read_delimited,
     ".tsv.gz": read_delimited,
     ".parquet": _read_parquet,
-    ".npz": lambda path, target, as_text: read_archive(path, target),
+    ".npz": read_archive,
 }
 
 

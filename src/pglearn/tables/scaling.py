@@ -24,22 +24,11 @@ from pglearn.arrays import Array, Points, blocks, is_sparse, ranges, times_colum
 from pglearn.errors import InputError
 from pglearn.tables.tf_idf import commonness, holds_counts, tf_idf
 
-LARGEST_RATIO = 20.0
-
-
-def on_common_scale(X: npt.NDArray[Any]) -> bool:
-    """Whether the columns of X have ranges that can be compared as they are; NaN and infinities are ignored.
-
-    >>> on_common_scale(np.array([[0.0, 1.0], [1.0, 5.0]]))
-    True
-    >>> on_common_scale(np.array([[31.0, 48_000.0], [54.0, 26_000.0]]))
-    False
-    """
-    return ranges_alike(half_ranges(X))
+MAX_RATIO = 20.0
 
 
 def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Half the range of each column of X, 0 for a column with a single number or none.
+    """Half the range of each column of X, 0 for a column with a single number or none; NaN and infinities are ignored.
 
     Halves, because the whole range of a column that spans all of float64 is infinite. Only ratios matter.
     """
@@ -51,12 +40,25 @@ def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.where(largest > smallest, largest / 2 - smallest / 2, 0)
 
 
-def ranges_alike(r: npt.NDArray[np.float64]) -> bool:
-    """The rule itself, on the ranges of the columns or any multiple of them."""
+def on_common_scale(r: npt.NDArray[np.float64]) -> bool:
+    """Whether columns of these ranges, or of any multiple of them, can be compared as they are.
+
+    >>> on_common_scale(np.array([1.0, 4.0])), on_common_scale(np.array([23.0, 22_000.0]))
+    (True, False)
+    """
     r = r[r > 0]
     # "lower", because a percentile between two columns leans on the larger one: of two columns with ranges
     # r_1 < r_2 it is at least r_2 / 20, and any pair whatsoever would pass.
-    return r.size == 0 or bool(r.max() / LARGEST_RATIO <= np.percentile(r, 5, method="lower"))
+    return r.size == 0 or bool(r.max() / MAX_RATIO <= np.percentile(r, 5, method="lower"))
+
+
+def is_automatic(scale: object) -> bool:
+    """Whether `scale` is "auto" rather than True or False; a sentence where it is none of them."""
+    if isinstance(scale, str) and scale == "auto":
+        return True
+    if isinstance(scale, bool | np.bool_):
+        return False
+    raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +71,10 @@ class Scaling:
 
     @classmethod
     def for_points(cls, X: Points, scale: str | bool) -> Scaling:
-        is_auto = isinstance(scale, str) and scale == "auto"
-        if not is_auto and not isinstance(scale, (bool, np.bool_)):
-            raise InputError(f"scale={scale!r} is not known: choose 'auto', True or False.")
+        is_auto = is_automatic(scale)
         if is_sparse(X):
             return cls._for_sparse(X, is_auto, bool(scale))
-        standardise = not on_common_scale(X) if is_auto else scale
+        standardise = not on_common_scale(half_ranges(X)) if is_auto else scale
         return cls._standardising(X) if standardise else cls(np.zeros(X.shape[1]), np.full(X.shape[1], _unit(X)))
 
     @classmethod
@@ -92,7 +92,7 @@ class Scaling:
             return cls(centre, commonness(X), of_counts=True)
         unit = _unit(X.data)
         spread = ranges(times_columns(X, np.full(X.shape[1], 1 / unit)))
-        if ranges_alike(spread) if is_auto else not scale:
+        if on_common_scale(spread) if is_auto else not scale:
             spread = np.ones(X.shape[1])
         return cls(centre, np.where(spread > 0, spread, 1) * unit)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests import oracle
+from tests.memory import traced
 
 from pglearn.objective.graph import k_nearest, mean_distance, weighted_graph
 from pglearn.objective.graph.neighbours import ROWS, SAMPLE_FOR_MEAN_DISTANCE, scaled_points
@@ -103,12 +102,7 @@ def test_no_array_of_all_pairs_is_made():
     n = 6000
     X = np.random.default_rng(0).normal(size=(n, 3))
     weighted_graph(X[:10], np.ones(3), 3)  # what is imported on first use does not count
-    tracemalloc.start()
-    try:
-        weighted_graph(X, np.ones(3), 10)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    _, peak = traced(lambda: weighted_graph(X, np.ones(3), 10))
     assert peak < n * n  # an eighth of n² numbers: even one of bytes would not fit
 
 

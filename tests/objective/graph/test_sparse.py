@@ -116,8 +116,7 @@ def test_gradient_is_that_of_central_differences_and_of_dense_points(validation,
 
 
 @pytest.mark.parametrize(
-    ("form", "dtype"),
-    [(sparse.csr_matrix, "float32"), (sparse.csc_array, "float64"), (sparse.lil_matrix, "float64")],
+    ("form", "dtype"), [(sparse.csr_matrix, "float32"), (sparse.csc_array, "float64"), (sparse.lil_matrix, "float64")]
 )
 def test_the_objective_takes_any_sparse_form(form, dtype):
     X, y, a = table(), partly_labelled(28, 12), weights()

@@ -31,7 +31,8 @@ def test_graph_is_the_oracles(n, d, k, seed):
     graph_like_the_oracles(rng.normal(size=(n, d)), rng.exponential(size=d), k)
 
 
-def test_duplicates_are_edges_of_weight_one():
+def test_duplicates_are_edges_of_weight_one_and_small_weights_follow_the_oracle_to_the_edge_of_underflow():
+    assert graph_like_the_oracles(points(15), np.full(4, 10.0), 4).log_w.min() < -100
     X = points(12)
     X[5] = X[8] = X[2]
     W = graph_like_the_oracles(X, np.ones(4), 3).W.toarray()
@@ -65,10 +66,6 @@ def test_where_weights_underflow_P_and_gradients_do_not(dtype, least):
         assert np.isfinite(loss)
         assert np.isfinite(gradient).all()
         assert least > 80 or gradient.any()
-
-
-def test_weights_follow_the_oracle_up_to_the_edge_of_underflow():
-    assert graph_like_the_oracles(points(15), np.full(4, 10.0), 4).log_w.min() < -100
 
 
 def test_a_common_factor_of_the_weights_cancels_where_exp_could_not_follow():

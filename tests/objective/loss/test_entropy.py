@@ -70,16 +70,6 @@ def test_accuracy_is_still_that_on_the_hidden_labels(validation):
     assert by_entropy.loss != by_log.loss
 
 
-def test_only_holdout_keeps_labels_from_a_method_that_hides_none():
-    y = partly_labelled(30, 13)
-    y[12] = 3  # its only label is not scored, and not all there is to learn from
-    for validation in ("loo", "kfold"):
-        assert len(Problem.of(points(30), y, validation=validation).shown) == 13
-    y[12] = -1
-    holdout = Problem.of(points(30), y, validation="holdout")
-    np.testing.assert_array_equal(holdout.shown, np.flatnonzero(~holdout.scored))
-
-
 def test_the_search_lowers_it():
     X, y = points(60), partly_labelled(60, 12)
     model = pglearn.PGLearnClassifier(

@@ -32,17 +32,11 @@ def test_new_rows_are_weighted_means_of_their_nearest(k):
     np.testing.assert_allclose(found, one_by_one, rtol=1e-12)
 
 
-def test_a_known_row_is_its_own_nearest():
+def test_a_known_row_is_its_own_nearest_one_far_from_all_takes_its_nearest_and_weights_of_zero_the_mean():
     np.testing.assert_array_equal(spreading(X, np.ones(4), 1, F)(X), F)
-
-
-def test_a_row_so_far_away_that_every_weight_underflows_takes_its_nearest():
-    far = X[[3]] + np.array([1e4, 0, 0, 0])
+    far = X[[3]] + np.array([1e4, 0, 0, 0])  # so far that every weight underflows
     found = spreading(X, np.array([1.0, 0, 0, 0]), 5, F)(far)
     np.testing.assert_allclose(found, F[[np.argmax(X[:, 0])]], rtol=1e-12)
-
-
-def test_weights_of_zero_take_the_mean_of_k_rows():
     np.testing.assert_allclose(spreading(X, np.zeros(4), 20, F)(X_NEW), np.tile(F.mean(axis=0), (7, 1)), rtol=1e-12)
 
 
