@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import warnings
@@ -24,8 +23,7 @@ from pglearn.ensemble.answer import Table, concluded, engine_of_the_answer, neig
 from pglearn.ensemble.class_shares import checked_prior
 from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.ensemble.suggestions import suggested
-from pglearn.errors import InputError, ModelFileError
-from pglearn.estimators import model_file
+from pglearn.errors import InputError
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.files import plain
 from pglearn.objective.graph import Edges, k_nearest, mean_distance
@@ -47,6 +45,7 @@ from pglearn.search.checkpoint import Checkpoint, identity_of, opened
 from pglearn.search.pool import LARGE, Pool, Task
 from pglearn.search.results import history, search_results, warn_of_failures
 from pglearn.search.workers import Here, Threads, Workers, workers_for
+from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
 from pglearn.tables.scaling import Scaling
 
 # A step of the search needs no more than its direction; the final labels are solved to LGC's own tolerance. By `dtype`:
@@ -64,6 +63,14 @@ SELECTIONS: dict[str, Callable[[list[Candidate], int], list[Candidate]]] = {
     "best": lambda found, survivors: found[:1],
     "ensemble": lambda found, survivors: standing(found)[:survivors],
 }
+
+
+CLASSIFIER = Section(
+    "classifier",
+    1,
+    parameters=Expectation("those of PGLearnClassifier by name", "record"),
+    feature_names=Expectation("names of the features, where fit was given any", "texts", ("d",), optional=True),
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -344,12 +351,12 @@ class PGLearnClassifier(TableClassifier):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""
-        model_file.write(path, self.to_arrays())
+        write_sections(path, self.to_arrays())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """A model written by :meth:`save`: predicts the same."""
-        return cls.from_arrays(model_file.read(path))
+        return cls.from_arrays(read_model(path))
 
     def _prepared(self, X: Any, y: Any) -> tuple[Table, Search, Task, Workers]:
         """Everything that can be wrong is found here, before any time is spent."""
@@ -478,8 +485,8 @@ class PGLearnClassifier(TableClassifier):
         given["checkpoint"] = None  # that of the search, not of the model
         prior = checked_prior(self.class_prior, self.classes_)
         given["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
-        names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
-        return {"parameters": np.array(json.dumps(given)), "feature_names": names, **self._ensemble.to_arrays()}
+        names = getattr(self, "feature_names_in_", None)
+        return {**CLASSIFIER.arrays({"parameters": given, "feature_names": names}), **self._ensemble.to_arrays()}
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
@@ -488,20 +495,14 @@ class PGLearnClassifier(TableClassifier):
         What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`,
         `engine_`, `neighbors_`, `stop_reason_`) is not stored.
         """
-        if lacking := {"parameters", "feature_names"} - set(state):
-            raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
-        try:
-            stored: dict[str, Any] = json.loads(str(state["parameters"]))
-        except json.JSONDecodeError as error:
-            raise ModelFileError(
-                f"The model's parameters are damaged: copy it again or fit again ({error})."
-            ) from error
-        model = cls()
-        model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
-        model._publish(GraphEnsemble.from_arrays(state))
-        model.n_features_in_ = len(state["centre"])
-        if len(state["feature_names"]):
-            model.feature_names_in_ = state["feature_names"].astype(object)
+        model, file = cls(), Sections(state)
+        stored = file.read(CLASSIFIER)
+        file.require(set(stored["parameters"]) <= set(model.get_params()), "classifier.parameters has unknown names")
+        parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in stored["parameters"].items()}
+        model.set_params(**parameters)._publish(GraphEnsemble.from_sections(file))
+        model.n_features_in_ = len(model.feature_weights_)
+        if stored["feature_names"] is not None:
+            model.feature_names_in_ = np.array(stored["feature_names"], dtype=object)
         return model
 
 
