@@ -6,6 +6,7 @@ It runs in a process of its own, which a file that ends Python would end (`tests
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 import warnings
@@ -119,6 +120,15 @@ def other_bytes(array, rng):
     return np.frombuffer(raw.tobytes(), dtype=array.dtype).reshape(array.shape)
 
 
+def other_text(array, rng):
+    if array.dtype.kind != "U" or array.ndim:
+        return other_value(array, rng)
+    text, start = str(array), rng.integers(len(str(array)) + 1)
+    token = ("", "null", "[]", "{}", "[1, 2]", "-1", "1e999", "NaN", '"', ", ", "9" * 400)[rng.integers(11)]
+    value = re.sub(r": [^,}]*", f": {token}", text, count=int(rng.integers(1, 5)))
+    return np.array((text[:start], text[:start] + token + text[start + 3 :], token, value)[rng.integers(4)])
+
+
 def other_shape(array, rng):
     forms = (array[None], array.reshape(-1), array.T, array.reshape(-1)[:-1], array.reshape(-1)[:0], array[..., None])
     longer = np.concatenate([np.atleast_1d(array)] * 2)
@@ -145,7 +155,7 @@ def other_arrays(arrays, rng):
     elif way == 2:
         changed[name] = arrays[other]
     else:
-        change = (other_value, other_bytes, other_shape, other_type)[rng.integers(4)]
+        change = (other_value, other_bytes, other_text, other_shape, other_type)[rng.integers(5)]
         changed[name] = change(np.asarray(arrays[name]), rng)
     return changed
 

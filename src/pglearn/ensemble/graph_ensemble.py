@@ -34,7 +34,7 @@ TABLE = Section("table", 1, X=Expectation("the table after scaling", shape=("n",
 SPARSE_TABLE = Section(
     "sparse_table",
     1,
-    row_sizes=Expectation("how many numbers each row has", "whole number", ("n",), low=0),
+    row_sizes=Expectation("how many numbers each row has", "whole number", ("n",), low=0, high=2**31),
     indices=Expectation("their columns, increasing in a row", "whole number", ("numbers",), low=0, high="d"),
     data=Expectation("the numbers", shape=("numbers",)),
 )

@@ -49,16 +49,8 @@ ENCODER = Section(
     n_words=Expectation("how many of the words are of each column", "whole number", ("columns",), low=0),
     words=Expectation("levels of a category; texts among numbers that are gaps", "texts", ("words",)),
 )
-_ARRAYS = ("median", "center", "scale", "has_missing")
-_OF_OTHERS = {
-    "kind": "category",
-    "median": 0.0,
-    "center": 0.0,
-    "scale": 1.0,
-    "has_missing": False,
-    "levels": (),
-    "blanks": (),
-}
+_OF_COLUMN = ("name", "kind", "median", "center", "scale", "has_missing")
+_OF_OTHERS = {"kind": "category", "median": 0.0, "center": 0.0, "scale": 1.0, "has_missing": False}
 """What stands where a column has none."""
 
 
@@ -190,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """All that transform needs, in sections."""
         check_is_fitted(self)
         columns: list[dict[str, Any]] = [_OF_OTHERS | asdict(column) for column in self._learned]
-        words = [[*column["levels"], *column["blanks"]] for column in columns]
+        words = [[*column.get("levels", ()), *column.get("blanks", ())] for column in columns]
         state = {
             "parameters": self.get_params(),
             "scaled": self.scaled_,
@@ -200,9 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "words": [word for group in words for word in group],
             "n_words": [len(group) for group in words],
         }
-        return ENCODER.arrays(
-            state | {name: [column[name] for column in columns] for name in ("name", "kind", *_ARRAYS)}
-        )
+        return ENCODER.arrays(state | {name: [column[name] for column in columns] for name in _OF_COLUMN})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -213,15 +203,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         file.require(stored["n_words"].sum() == len(stored["words"]), "encoder.n_words does not add up to the words")
         file.require(set(stored["kind"]) <= {*NUMERIC, "category"}, "encoder.kind is not known")
         file.require(set(stored["name"]) <= set(stored["names_in"]), "encoder.name has names that fit did not see")
-        words, columns = iter(stored["words"]), [stored[field].tolist() for field in ("n_words", *_ARRAYS)]
+        words = iter(stored["words"])
         learned: list[NumberColumn | CategoryColumn] = []
-        for name, kind, n_words, *numbers, has_missing in zip(stored["name"], stored["kind"], *columns, strict=True):
-            of_column = list(islice(words, n_words))
-            if kind == "category":
-                learned.append(CategoryColumn(name=name, levels=of_column, has_missing=has_missing))
+        of_column = (np.asarray(stored[field], dtype=object) for field in ("n_words", *_OF_COLUMN))
+        for n_words, *values in zip(*of_column, strict=True):
+            own, column = list(islice(words, n_words)), dict(zip(_OF_COLUMN, values, strict=True))
+            has_missing = column.pop("has_missing")
+            if column["kind"] == "category":
+                learned.append(CategoryColumn(name=column["name"], levels=own, has_missing=has_missing))
             else:
-                median, center, scale = numbers
-                learned.append(NumberColumn(name, kind, median=median, center=center, scale=scale, blanks=of_column))
+                learned.append(NumberColumn(**column, blanks=own))
         encoder = cls(**stored["parameters"])
         encoder._set_columns(learned)
         encoder.scaled_, encoder.notes_ = stored["scaled"], stored["notes"]
