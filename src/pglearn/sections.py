@@ -89,7 +89,8 @@ class Section:
         for field, expected in self.fields.items():
             if (value := values[field]) is not None:
                 array = np.asarray(json.dumps(plain(value)) if expected.kind in JSON else value)
-                found[f"{self.name}{number}.{field}"] = array
+                is_whole = expected.kind == "number" and array.dtype.kind == "i"
+                found[f"{self.name}{number}.{field}"] = array.astype(np.float64) if is_whole else array
         return found
 
 

@@ -213,8 +213,7 @@ class GraphEnsemble:
         X = _sparse_table(file, len(scaling.centre)) if thin else file.read(TABLE)["X"]
         stored = file.read(ENSEMBLE)
         views = [_view(file, number, stored["labelled"]) for number in range(stored.pop("n_views"))]
-        numbers = range(stored.pop("n_members"))
-        members = [Member(**file.read(MEMBER, number, v=len(views))) for number in numbers]
+        members = [Member(**file.read(MEMBER, i, v=len(views))) for i in range(stored.pop("n_members"))]
         widths = [len(view.columns if view.axes is None else view.axes) for view in views]
         fit = all(len(member.a) == widths[member.view] for member in members)
         file.require(fit, "has weights for other coordinates than those of the views")

@@ -14,9 +14,7 @@ from pglearn.sections import Expectation, Section, Sections
 SEARCH = Section(
     "search",
     1,
-    round=Expectation(
-        "the round that runs, from 0; as many as there are when the search is over", "whole number", low=0
-    ),
+    round=Expectation("the round that runs, from 0; behind the last when all is done", "whole number", low=0),
     seconds=Expectation("spent on the search", low=0),
     events=Expectation("told", "whole number", low=0),
     n_candidates=Expectation("how many were drawn", "whole number", low=1),
@@ -79,16 +77,15 @@ class State:
         for candidate in self.candidates:
             steps, losses, accuracies = np.array(candidate.history, dtype=np.float64).reshape(-1, 3).T
             history = {"evaluated": steps.astype(np.int64), "losses": losses, "accuracies": accuracies}
-            found |= CANDIDATE.arrays(vars(candidate) | history | {"spent": float(candidate.spent)}, candidate.id)
+            found |= CANDIDATE.arrays(vars(candidate) | history, candidate.id)
         return found
 
     @classmethod
     def from_sections(cls, file: Sections) -> State:
         """What :meth:`to_arrays` wrote."""
         search = file.read(SEARCH)
-        numbers = range(search.pop("n_candidates"))
         candidates = []
-        for number in numbers:
+        for number in range(search.pop("n_candidates")):
             stored = file.read(CANDIDATE, number)
             columns = [stored.pop(name).tolist() for name in ("evaluated", "losses", "accuracies")]
             candidates.append(Candidate(id=number, history=list(zip(*columns, strict=True)), **stored))
