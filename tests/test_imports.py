@@ -11,10 +11,10 @@ import pglearn
 
 SOURCE = Path(pglearn.__file__).parent
 ORDER = (
-    *("arrays", "errors", "files", "parameters"),  # modules: what every room may use, and one another
+    *("arrays", "errors", "files", "sections", "parameters"),  # modules: what every room may use, and one another
     *("runtime", "tables", "objective", "engine", "search", "ensemble", "estimators", "paper", "cli"),
 )
-FOUNDATION = {"arrays", "errors", "files", "parameters", "__version__"}
+FOUNDATION = {"arrays", "errors", "files", "sections", "parameters", "__version__"}
 PACKAGE = {"__init__", "__main__"}  # names what is public, wherever it is
 
 

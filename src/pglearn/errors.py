@@ -15,6 +15,10 @@ class InputError(PGLearnError, ValueError):
     """The table, the labels or a parameter cannot be used."""
 
 
+class DistanceError(InputError, OverflowError):
+    """Distances between rows are beyond all numbers."""
+
+
 class ModelFileError(PGLearnError, ValueError):
     """A saved model is foreign, cut short or of another version."""
 

@@ -6,8 +6,6 @@ import hashlib
 import math
 import os
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,26 +16,15 @@ import numpy as np
 from pglearn.arrays import Array
 from pglearn.errors import OutputError
 
-UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    MemoryError,
-)
-"""What `read_arrays` raises for a file that is no .npz, was cut short or holds Python objects."""
-
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """All arrays of an .npz file, without pickle."""
-    # numpy leaves a file open that it cannot read
-    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    """All arrays of an .npz file; ValueError for any other file, one cut short, or Python objects."""
+    try:
+        # numpy leaves a file open that it cannot read
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def digest(arrays: Mapping[str, Array]) -> str:

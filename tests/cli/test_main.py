@@ -48,8 +48,8 @@ def test_fit_leaves_four_files_that_cover_every_row_and_nothing_else(csv, out, c
     assert all(str(out / name) in text for name in FILES)
     assert errors == ""
     with np.load(out / "model.npz", allow_pickle=False) as model:
-        assert str(model["target"]) == "kind"
-        assert model["classes"].tolist() == ["rose", "tulip"]
+        assert str(model["target.name"]) == "kind"
+        assert model["ensemble.classes"].tolist() == ["rose", "tulip"]
     predictions = pd.read_csv(out / "predictions.csv")
     assert list(predictions) == ["row", "label", "source", "confidence", "p(rose)", "p(tulip)"]
     assert predictions["row"].tolist() == list(range(40))

@@ -88,7 +88,7 @@ def test_earlier_results_stay_when_a_new_fit_fails(says, csv, tmp_path, results,
 def test_models_that_cannot_be_used(says, csv, tmp_path):
     for absent in (tmp_path / "absent", tmp_path):
         says("predict", absent, csv, sentence="There is no model file")
-    says("predict", csv, csv, sentence="is not a pglearn model or was cut short")
+    says("predict", csv, csv, sentence="is not a file of pglearn or was cut short")
     PGLearnClassifier(budget=1, n_candidates=2).fit(np.eye(4), [0, 0, 1, 1]).save(tmp_path / "array.npz")
     says("predict", tmp_path / "array.npz", csv, sentence="holds a classifier for plain arrays")
 

@@ -103,6 +103,8 @@ def test_a_model_file_holds_a_sparse_table(fitted, text, wide, tmp_path):
     for model, X in ((fitted, text[0]), (wide[-1], wide[0])):
         model.save(tmp_path / "model.npz")
         loaded = PGLearnClassifier.load(tmp_path / "model.npz")
+        with np.load(tmp_path / "model.npz") as file:
+            assert "sparse_table.data" in file.files
         for rows in (X[:20], X[:20].toarray()):
             np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(X[:20]))
         np.testing.assert_array_equal(loaded.label_distributions_, model.label_distributions_)

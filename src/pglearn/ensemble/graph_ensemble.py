@@ -5,23 +5,68 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from pglearn.arrays import Array, Points, is_sparse, parts_of, sparse_rows, table_of
-from pglearn.ensemble.class_shares import class_factors, scaled
-from pglearn.errors import ModelFileError
+from pglearn.arrays import Array, Points, is_sparse, sparse_rows
+from pglearn.ensemble.class_shares import MAX_FACTOR, class_factors, scaled
 from pglearn.objective.graph import Graph, weighted_graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
 from pglearn.objective.propagation.inductive import spreading
 from pglearn.objective.views import View
 from pglearn.search import Run
+from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
 from pglearn.tables.scaling import Scaling
 
 BATCH_ROWS, BATCH_BYTES = 4096, 32 << 20  # of new rows that are labelled at once
+
+
+SCALING = Section(
+    "scaling",
+    1,
+    centre=Expectation("what is taken from each feature", shape=("d",)),
+    spread=Expectation("what each is divided by then; of counts, its commonness", shape=("d",), low=ABOVE_ZERO),
+    of_counts=Expectation("whether features are counts, which become TF-IDF", "truth value"),
+)
+TABLE = Section("table", 1, X=Expectation("the table after scaling", shape=("n", "d")))
+SPARSE_TABLE = Section(
+    "sparse_table",
+    1,
+    row_sizes=Expectation("how many numbers each row has", "whole number", ("n",), low=0, high=2**31),
+    indices=Expectation("their columns, increasing in a row", "whole number", ("numbers",), low=0, high="d"),
+    data=Expectation("the numbers", shape=("numbers",)),
+)
+ENSEMBLE = Section(
+    "ensemble",
+    1,
+    classes=Expectation("the classes", "label", ("c",), increasing=True),
+    prior=Expectation("shares of the classes", shape=("c",), low=0, high=1),
+    factors=Expectation("what each class is multiplied with", shape=("c",), low=1 / MAX_FACTOR, high=MAX_FACTOR),
+    labelled=Expectation("rows with a label", "whole number", ("l",), low=0, high="n", increasing=True),
+    n_views=Expectation("how many views there are", "whole number", low=1),
+    n_members=Expectation("how many members there are", "whole number", low=1),
+)
+VIEW = Section(
+    "view",
+    1,
+    name=Expectation("its name", "text"),
+    columns=Expectation("what each feature is multiplied with", shape=("d",)),
+    used=Expectation("features that the axes are about", "whole number", ("u",), low=0, high="d", increasing=True),
+    axes=Expectation("the coordinates in terms of these; else they are the features", shape=("q", "u"), optional=True),
+    own=Expectation("coordinates of the labelled rows, where they have others", shape=("l", "q"), optional=True),
+    unit=Expectation("whether rows are divided by their length in the end", "truth value"),
+)
+MEMBER = Section(
+    "member",
+    1,
+    view=Expectation("its view", "whole number", low=0, high="v"),
+    k=Expectation("neighbours per row", "whole number", low=1),
+    a=Expectation("weight of each coordinate of the view", shape=("q",), low=0),
+    F=Expectation("class probabilities of each row, zeros where no label reaches", shape=("n", "c"), low=0, high=1),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,82 +193,54 @@ class GraphEnsemble:
         return np.where(unreached[:, None], self.prior, scaled(probabilities, self.factors))
 
     def to_arrays(self) -> dict[str, Array]:
-        """All of it, without Python objects."""
-        views, members = self.views, self.members
-        axes = [np.empty((0, 0)) if view.axes is None else view.axes for view in views]
-        used = [np.empty(0, dtype=np.int64) if view.used is None else view.used for view in views]
-        own = [np.empty(0) if view.own is None else view.own[1].ravel() for view in views]
-        return {
-            **parts_of(self.X),
-            "centre": self.scaling.centre,
-            "spread": self.scaling.spread,
-            "of_counts": np.array(self.scaling.of_counts),
-            "view_names": np.array([view.name for view in views]),
-            "view_columns": np.array([view.columns for view in views]),
-            "view_axes": np.concatenate([rows.ravel() for rows in axes]),
-            "view_shapes": np.array([rows.shape for rows in axes]),
-            "view_used": np.concatenate(used),
-            "view_used_sizes": np.array([len(columns) for columns in used]),
-            "view_unit": np.array([view.unit for view in views]),
-            "view_own": np.concatenate(own),
-            "view_own_sizes": np.array([len(coordinates) for coordinates in own]),
-            "classes": self.classes,
-            "prior": self.prior,
-            "labelled": self.labelled,
-            "factors": self.factors,
-            "member_view": np.array([member.view for member in members]),
-            "k": np.array([member.k for member in members]),
-            "a": np.concatenate([member.a for member in members]),
-            "F": np.array([member.F for member in members]),
-        }
+        """All of it, in sections."""
+        sizes = {"n_views": len(self.views), "n_members": len(self.members)}
+        found = SCALING.arrays(vars(self.scaling)) | ENSEMBLE.arrays(vars(self) | sizes)
+        if is_sparse(self.X):
+            row_sizes = np.diff(self.X.indptr)
+            found |= SPARSE_TABLE.arrays({"data": self.X.data, "indices": self.X.indices, "row_sizes": row_sizes})
+        else:
+            found |= TABLE.arrays({"X": self.X})
+        for number, view in enumerate(self.views):
+            used = np.arange(len(view.columns)) if view.used is None else view.used
+            own = None if view.own is None else view.own[1]
+            found |= VIEW.arrays(vars(view) | {"used": used, "own": own}, number)
+        for number, member in enumerate(self.members):
+            found |= MEMBER.arrays(vars(member), number)
+        return found
 
     @classmethod
-    def from_arrays(cls, state: dict[str, Array]) -> Self:
-        try:
-            return cls._from_arrays(state)
-        except KeyError as lacking:
-            raise ModelFileError(f"The model lacks {lacking.args[0]}: copy it again or fit again.") from lacking
-        except (ValueError, TypeError, IndexError) as error:
-            raise ModelFileError(
-                f"The model's parts do not fit together: copy it again or fit again ({error})."
-            ) from error
+    def from_sections(cls, file: Sections) -> Self:
+        """What :meth:`to_arrays` wrote."""
+        scaling = Scaling(**file.read(SCALING))
+        thin = file.has(SPARSE_TABLE)
+        file.require(thin or not scaling.of_counts, "has the scaling of a sparse table and none")
+        X = _sparse_table(file, len(scaling.centre)) if thin else file.read(TABLE)["X"]
+        stored = file.read(ENSEMBLE)
+        views = [_view(file, number, stored["labelled"]) for number in range(stored.pop("n_views"))]
+        members = [Member(**file.read(MEMBER, i, v=len(views))) for i in range(stored.pop("n_members"))]
+        widths = [len(view.columns if view.axes is None else view.axes) for view in views]
+        fit = all(len(member.a) == widths[member.view] for member in members)
+        file.require(fit, "has weights for other coordinates than those of the views")
+        return cls(X=X, scaling=scaling, views=views, members=members, **stored)
 
-    @classmethod
-    def _from_arrays(cls, state: dict[str, Array]) -> Self:
-        X, shapes = table_of(state), state["view_shapes"]
-        axes = _split(state["view_axes"], shapes.prod(axis=1))
-        own = _split(state["view_own"], state["view_own_sizes"])
-        used = _split(state["view_used"], state["view_used_sizes"])
-        labelled = state["labelled"]
-        views = [
-            View(
-                name=str(name),
-                columns=columns,
-                axes=numbers.reshape(shape) if len(numbers) else None,
-                own=(labelled, coordinates.reshape(-1, shape[0])) if len(coordinates) else None,
-                used=positions if len(positions) else None,
-                unit=bool(unit),
-            )
-            for name, columns, numbers, shape, coordinates, positions, unit in zip(
-                state["view_names"], state["view_columns"], axes, shapes, own, used, state["view_unit"], strict=True
-            )
-        ]
-        of_member = state["member_view"]
-        weights = _split(state["a"], [shapes[view, 0] or X.shape[1] for view in of_member])
-        members = [
-            Member(view=int(view), k=int(k), a=a, F=F)
-            for view, k, a, F in zip(of_member, state["k"], weights, state["F"], strict=True)
-        ]
-        return cls(
-            X=X,
-            scaling=Scaling(state["centre"], state["spread"], bool(state["of_counts"])),
-            views=views,
-            classes=state["classes"],
-            prior=state["prior"],
-            labelled=labelled,
-            members=members,
-            factors=state["factors"],
-        )
+
+def _sparse_table(file: Sections, d: int) -> Points:
+    sizes, indices, data = file.read(SPARSE_TABLE).values()
+    file.require(sizes.sum() == len(data), "has rows of a sparse table that do not add up to its numbers")
+    place = np.repeat(np.arange(len(sizes)), sizes) * d + indices
+    file.require((np.diff(place) > 0).all(), "has columns of a sparse table that do not increase within a row")
+    X = sparse.csr_array((data, indices, np.append(0, np.cumsum(sizes))), shape=(len(sizes), d))
+    X.has_canonical_format = True
+    return X
+
+
+def _view(file: Sections, number: int, labelled: Array) -> View:
+    stored = file.read(VIEW, number)
+    all_used = len(stored["used"]) == len(stored["columns"])
+    file.require(stored["axes"] is not None or (all_used and stored["own"] is None), "has a view without its axes")
+    own = None if stored["own"] is None else (labelled, stored["own"])
+    return View(**stored | {"own": own, "used": None if all_used else stored["used"]})
 
 
 def mean_probabilities(members: Sequence[Member], prior: Array) -> tuple[Array, Array]:
@@ -247,7 +264,3 @@ def _batches(X: Points) -> list[slice]:
     numbers = max(X.nnz // max(n, 1) if is_sparse(X) else d, 100)
     step = max(1, min(BATCH_ROWS, BATCH_BYTES // (8 * numbers)))
     return [slice(start, start + step) for start in range(0, n, step)]
-
-
-def _split(flat: Array, sizes: Any) -> list[Array]:
-    return np.split(flat, np.cumsum(sizes)[:-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from pglearn.ensemble.answer import SELECTIONS, Table, concluded
 from pglearn.ensemble.class_shares import checked_prior
 from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.ensemble.suggestions import suggestions
-from pglearn.errors import ModelFileError
-from pglearn.estimators import model_file
 from pglearn.estimators.base import TableClassifier, check_several_rows, one_column
 from pglearn.estimators.settings import Settings, propagation_of
 from pglearn.files import plain
@@ -29,7 +26,15 @@ from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.progress import progress_bar
 from pglearn.search import Listener, history, search_results, warn_of_search
 from pglearn.search.events import Stream
+from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
 from pglearn.tables.scaling import Scaling
+
+CLASSIFIER = Section(
+    "classifier",
+    1,
+    parameters=Expectation("those of PGLearnClassifier by name", "record"),
+    feature_names=Expectation("names of the features, where fit was given any", "texts", ("d",), optional=True),
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -298,12 +303,12 @@ class PGLearnClassifier(TableClassifier):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one .npz file (no pickle), complete or not at all."""
-        model_file.write(path, self.to_arrays())
+        write_sections(path, self.to_arrays())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """A model written by :meth:`save`: predicts the same."""
-        return cls.from_arrays(model_file.read(path))
+        return cls.from_arrays(read_model(path))
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         super()._publish(ensemble)
@@ -317,8 +322,8 @@ class PGLearnClassifier(TableClassifier):
         given["checkpoint"] = None  # that of the search, not of the model
         prior = checked_prior(self.class_prior, self.classes_)
         given["class_prior"] = prior.tolist() if isinstance(prior, np.ndarray) else prior
-        names = getattr(self, "feature_names_in_", np.array([], dtype=str)).astype(str)
-        return {"parameters": np.array(json.dumps(given)), "feature_names": names, **self._ensemble.to_arrays()}
+        names = getattr(self, "feature_names_in_", None)
+        return {**CLASSIFIER.arrays({"parameters": given, "feature_names": names}), **self._ensemble.to_arrays()}
 
     @classmethod
     def from_arrays(cls, state: dict[str, Array]) -> Self:
@@ -327,20 +332,14 @@ class PGLearnClassifier(TableClassifier):
         What the search left behind (`graph_`, `search_results_`, `history_`, `n_searched_`,
         `engine_`, `neighbors_`, `stop_reason_`) is not stored.
         """
-        if lacking := {"parameters", "feature_names"} - set(state):
-            raise ModelFileError(f"The model lacks {', '.join(sorted(lacking))}: copy it again or fit again.")
-        try:
-            stored: dict[str, Any] = json.loads(str(state["parameters"]))
-        except json.JSONDecodeError as error:
-            raise ModelFileError(
-                f"The model's parameters are damaged: copy it again or fit again ({error})."
-            ) from error
-        model = cls()
-        model.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()})
-        model._publish(GraphEnsemble.from_arrays(state))
-        model.n_features_in_ = len(state["centre"])
-        if len(state["feature_names"]):
-            model.feature_names_in_ = state["feature_names"].astype(object)
+        model, file = cls(), Sections(state)
+        stored = file.read(CLASSIFIER)
+        file.require(set(stored["parameters"]) <= set(model.get_params()), "classifier.parameters has unknown names")
+        parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in stored["parameters"].items()}
+        model.set_params(**parameters)._publish(GraphEnsemble.from_sections(file))
+        model.n_features_in_ = len(model.feature_weights_)
+        if stored["feature_names"] is not None:
+            model.feature_names_in_ = np.array(stored["feature_names"], dtype=object)
         return model
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pglearn.arrays import Array
 from pglearn.errors import ModelFileError
-from pglearn.estimators import model_file
 from pglearn.estimators.pglearn import PGLearnClassifier
 from pglearn.search import Listener
+from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
 from pglearn.tables.encode import TableEncoder
+
+TARGET = Section("target", 1, name=Expectation("the column that was labelled", "text"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,17 @@ class TableModel:
         return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
     def save(self, path: str | PathLike[str]) -> None:
-        arrays: dict[str, Array] = {**self.classifier.to_arrays(), **self.encoder.to_arrays()}
-        model_file.write(path, {**arrays, "target": np.array(self.target)})
+        target = TARGET.arrays({"name": self.target})
+        write_sections(path, {**self.classifier.to_arrays(), **self.encoder.to_arrays(), **target})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TableModel:
-        arrays: dict[str, Any] = model_file.read(path)
-        if "target" not in arrays:
+        arrays = read_model(path)
+        file = Sections(arrays)
+        if not file.has(TARGET):
             raise ModelFileError(
                 f"{path} holds a classifier for plain arrays: load it with pglearn.PGLearnClassifier.load in Python."
             )
-        return cls(TableEncoder.from_arrays(arrays), PGLearnClassifier.from_arrays(arrays), str(arrays["target"]))
+        encoder, classifier = TableEncoder.from_arrays(arrays), PGLearnClassifier.from_arrays(arrays)
+        file.require(len(encoder.source_) == classifier.n_features_in_, "the encoder makes other features")
+        return cls(encoder=encoder, classifier=classifier, target=file.read(TARGET)["name"])

@@ -15,7 +15,7 @@ import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.errors import InputError
-from pglearn.files import UNREADABLE, digest, read_arrays
+from pglearn.files import digest, read_arrays
 from pglearn.objective.labels import UNLABELLED
 from pglearn.parameters import choice
 
@@ -108,7 +108,7 @@ def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> B
         raise InputError(f"There is no {path}. {_where_from(name)}")
     try:
         arrays = read_arrays(path)
-    except UNREADABLE as error:
+    except ValueError as error:
         raise InputError(f"{path} cannot be read as an .npz file ({error}): copy it again.") from error
     if digest(arrays) != checksum:
         raise InputError(

@@ -15,17 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pglearn.arrays import Array
 from pglearn.errors import CheckpointError, OutputError
-from pglearn.files import UNREADABLE, digest, plain, read_arrays, whole_file
+from pglearn.files import digest, plain
 from pglearn.search.events import Stream
 from pglearn.search.lock import locked
 from pglearn.search.state import State
+from pglearn.sections import Expectation, Section, Sections, read_sections, write_sections
 
 EVERY = 30.0  # seconds between two states within a round
 NAME, LOCK = "state.npz", "lock"
+IDENTITY = Section("identity", 1, parts=Expectation("X, y and the parameters, as texts to compare", "record"))
 
 
 def identity_of(data: Mapping[str, Mapping[str, Array]], parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -40,7 +40,7 @@ def _differences(stored: Mapping[str, str], given: Mapping[str, str]) -> str:
     for name in {**stored, **given}:
         was, now = stored.get(name, "not there"), given.get(name, "not there")
         if was != now:
-            words.append(f"{name} has changed" if was.startswith("sha256 ") else f"{name} was {was} and is {now}")
+            words.append(f"{name} has changed" if str(was).startswith("sha256 ") else f"{name} was {was} and is {now}")
     return "; ".join(words)
 
 
@@ -73,12 +73,10 @@ class Checkpoint:
         state before stays, and the reason comes back."""
         if self._pending is None:
             return None
-        identity = np.array(json.dumps(self._identity))
-        content = {**self._pending.to_arrays(), "identity": identity}
         self._written = time.monotonic()
         try:
-            with whole_file(self._folder / NAME) as file:
-                np.savez(file, **content, checksum=np.array(digest(content)))  # type: ignore[arg-type]
+            content = {**IDENTITY.arrays({"parts": self._identity}), **self._pending.to_arrays()}
+            write_sections(self._folder / NAME, content)
         except OutputError as error:
             warnings.warn(f"{error} The search goes on; the checkpoint before stays.", stacklevel=2)
             return str(error)
@@ -89,23 +87,17 @@ class Checkpoint:
         path = self._folder / NAME
         if not path.exists():
             return None
-        try:
-            arrays = read_arrays(path)
-        except UNREADABLE as error:
-            raise self._refused(f"is not a checkpoint or was cut short ({error})") from error
-        if not {"checksum", "identity"} <= set(arrays):
-            raise self._refused("is not a checkpoint of pglearn")
-        if str(arrays.pop("checksum")) != digest(arrays):
-            raise self._refused("is damaged: its checksum is not that of its content")
-        if differences := _differences(json.loads(str(arrays["identity"])), self._identity):
+
+        def refused(why: str) -> CheckpointError:
+            return CheckpointError(f"{path} {why}. To begin again, remove {self._folder}.")
+
+        file = Sections(read_sections(path, refused), refused)
+        if differences := _differences(file.read(IDENTITY)["parts"], self._identity):
             raise CheckpointError(
                 f"{self._folder} holds the checkpoint of another search: {differences}. Go on with what it "
                 "was begun with, or give another folder."
             )
-        return State.from_arrays(arrays)
-
-    def _refused(self, why: str) -> CheckpointError:
-        return CheckpointError(f"{self._folder / NAME} {why}. To begin again, remove {self._folder}.")
+        return State.from_sections(file)
 
 
 @contextmanager

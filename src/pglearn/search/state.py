@@ -1,19 +1,45 @@
-"""Where a search stands: all that Algorithm 2 needs to go on, as plain arrays."""
+"""Where a search stands: all that Algorithm 2 needs to go on, and how it is stored."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.search.runs import Lifetime, Run
+from pglearn.sections import Expectation, Section, Sections
 
-NAMES = [field.name for field in fields(Run) if field.name != "lifetime"]
-VECTORS = [field.name for field in fields(Run) if "Array" in str(field.type)]
+SEARCH = Section(
+    "search",
+    1,
+    round=Expectation("the round that runs, from 0; behind the last when all is done", "whole number", low=0),
+    seconds=Expectation("spent on the search", low=0),
+    events=Expectation("told", "whole number", low=0),
+    n_candidates=Expectation("how many were drawn", "whole number", low=1),
+)
+CANDIDATE = Section(
+    "candidate",
+    1,
+    k=Expectation("neighbours per row", "whole number", low=0),
+    view=Expectation("the view in which it weights features", "whole number", low=0),
+    a=Expectation("weights where it stands", shape=("q",), low=0),
+    dg_da=Expectation("the gradient there", shape=("q",), optional=True),
+    best=Expectation("weights of the lowest loss", shape=("q",), low=0, optional=True),
+    loss=Expectation("the lowest", finite=False),
+    accuracy=Expectation("where the loss was lowest", low=0, high=1, finite=False),
+    recall=Expectation("the lowest of its graphs", low=0, high=1),
+    born=Expectation("units at which it was drawn", low=0),
+    died=Expectation("units at which it was eliminated", low=0, optional=True),
+    evaluated=Expectation("steps at which it was evaluated", "whole number", ("evaluations",), low=0),
+    losses=Expectation("what was found then", shape=("evaluations",)),
+    accuracies=Expectation("what was found then", shape=("evaluations",), low=0, high=1, finite=False),
+    converged=Expectation("whether nothing more is to be gained", "truth value"),
+    failure=Expectation("why it ended early", "text", optional=True),
+    seconds=Expectation("that went into evaluations", low=0),
+    spent=Expectation("steps or seconds used", low=0),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +70,26 @@ class State:
         return replace(self, candidates=candidates)
 
     def to_arrays(self) -> dict[str, Array]:
-        """All of it, without Python objects: a vector each, the rest as JSON."""
-        records = [
-            {**{name: getattr(run, name) for name in NAMES}, "lifetime": asdict(run.lifetime)}
-            for run in self.candidates
-        ]
-        vectors = {
-            f"{name}_{record['id']}": vector
-            for record in records
-            for name in VECTORS
-            if (vector := record.pop(name)) is not None
-        }
-        rest = {"candidates": records, "round": self.round, "seconds": self.seconds, "events": self.events}
-        return {"state": np.array(json.dumps(rest, default=lambda number: number.item())), **vectors}
+        """All of it, in sections."""
+        found = SEARCH.arrays(vars(self) | {"n_candidates": len(self.candidates)})
+        for run in self.candidates:
+            steps, losses, accuracies = np.array(run.history, dtype=np.float64).reshape(-1, 3).T
+            history = {"evaluated": steps.astype(np.int64), "losses": losses, "accuracies": accuracies}
+            found |= CANDIDATE.arrays(vars(run) | asdict(run.lifetime) | history, run.id)
+        return found
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array]) -> State:
-        rest: dict[str, Any] = json.loads(str(arrays["state"]))
-        for record in rest["candidates"]:
-            record["history"] = tuple(tuple(entry) for entry in record["history"])
-            record["lifetime"] = Lifetime(**record["lifetime"])
-            record |= {name: arrays.get(f"{name}_{record['id']}") for name in VECTORS}
-        return cls(**{**rest, "candidates": [Run(**record) for record in rest["candidates"]]})
+    def from_sections(cls, file: Sections) -> State:
+        """What :meth:`to_arrays` wrote."""
+        search = file.read(SEARCH)
+        candidates = []
+        for number in range(search.pop("n_candidates")):
+            stored = file.read(CANDIDATE, number)
+            columns = [stored.pop(name).tolist() for name in ("evaluated", "losses", "accuracies")]
+            lifetime = Lifetime(**{name: stored.pop(name) for name in ("born", "died", "spent", "seconds")})
+            history = tuple(zip(*columns, strict=True))
+            candidates.append(Run(id=number, history=history, lifetime=lifetime, **stored))
+        widths = {(run.view, len(run.a)) for run in candidates}
+        file.require(sorted(view for view, _ in widths) == list(range(len(widths))), "has candidates of other views")
+        file.require(any(run.lifetime.died is None for run in candidates), "has no candidate that is alive")
+        return cls(candidates=candidates, **search)

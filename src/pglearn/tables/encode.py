@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,9 +14,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pglearn.errors import InputError, ModelFileError
+from pglearn.errors import InputError
 from pglearn.parameters import check_whole
+from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
 from pglearn.tables.columns import (
+    NUMERIC,
     CategoryColumn,
     NumberColumn,
     Reading,
@@ -30,7 +32,26 @@ from pglearn.tables.frames import array_names, as_frame, has_column_names, liste
 from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
 from pglearn.tables.texts import Floats
 
-_KEY = "table_encoder"
+ENCODER = Section(
+    "encoder",
+    1,
+    parameters=Expectation("those of TableEncoder by name", "record"),
+    scaled=Expectation("whether numbers were standardised", "truth value"),
+    notes=Expectation("what was left out, cut or filled in", "texts", ("notes",)),
+    names_in=Expectation("columns of the table that was encoded", "texts", ("columns in",)),
+    named=Expectation("whether these were names, or are only places", "truth value"),
+    name=Expectation("the columns that are kept", "texts", ("columns",)),
+    kind=Expectation("number, date, duration or category", "texts", ("columns",)),
+    median=Expectation("what fills the gaps of numbers", shape=("columns",)),
+    center=Expectation("what is taken from numbers", shape=("columns",)),
+    scale=Expectation("what they are divided by", shape=("columns",), low=ABOVE_ZERO, high=np.inf),
+    has_missing=Expectation("whether a category has a feature for gaps", "truth value", ("columns",)),
+    n_words=Expectation("how many of the words are of each column", "whole number", ("columns",), low=0),
+    words=Expectation("levels of a category; texts among numbers that are gaps", "texts", ("words",)),
+)
+_OF_COLUMN = ("name", "kind", "median", "center", "scale", "has_missing")
+_OF_OTHERS = {"kind": "category", "median": 0.0, "center": 0.0, "scale": 1.0, "has_missing": False}
+"""What stands where a column has none."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -156,32 +177,45 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         total = part.sum()
         return part / total if total > 0 else np.zeros_like(part)
 
-    def to_arrays(self) -> dict[str, npt.NDArray[np.str_]]:
-        """All that transform needs, without Python objects: fit for numpy.savez and allow_pickle=False."""
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All that transform needs, in sections."""
         check_is_fitted(self)
+        columns: list[dict[str, Any]] = [_OF_OTHERS | asdict(column) for column in self._learned]
+        words = [[*column.get("levels", ()), *column.get("blanks", ())] for column in columns]
         state = {
-            "scale": self.scale if self.scale == "auto" else bool(self.scale),
-            "max_levels": int(self.max_levels),
+            "parameters": self.get_params(),
             "scaled": self.scaled_,
             "notes": self.notes_,
             "names_in": self._names_in(),
             "named": hasattr(self, "feature_names_in_"),
-            "columns": [asdict(column) for column in self._learned],
+            "words": [word for group in words for word in group],
+            "n_words": [len(group) for group in words],
         }
-        return {_KEY: np.array(json.dumps(state))}
+        return ENCODER.arrays(state | {name: [column[name] for column in columns] for name in _OF_COLUMN})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """The encoder that `to_arrays` stored."""
-        try:
-            state = json.loads(str(arrays[_KEY]))
-            encoder = cls(scale=state["scale"], max_levels=state["max_levels"])
-            columns = [(CategoryColumn if "levels" in c else NumberColumn)(**c) for c in state["columns"]]
-            encoder._set_columns(columns)
-            encoder.scaled_, encoder.notes_ = state["scaled"], state["notes"]
-            encoder._set_names_in(state["names_in"], named=state["named"])
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ModelFileError("The stored table encoder is not complete. Fit the model again.") from error
+        file = Sections(arrays)
+        stored = file.read(ENCODER)
+        file.require(set(stored["parameters"]) == {"scale", "max_levels"}, "encoder.parameters has other names")
+        file.require(stored["n_words"].sum() == len(stored["words"]), "encoder.n_words does not add up to the words")
+        file.require(set(stored["kind"]) <= {*NUMERIC, "category"}, "encoder.kind is not known")
+        file.require(set(stored["name"]) <= set(stored["names_in"]), "encoder.name has names that fit did not see")
+        words = iter(stored["words"])
+        learned: list[NumberColumn | CategoryColumn] = []
+        of_column = (np.asarray(stored[field], dtype=object) for field in ("n_words", *_OF_COLUMN))
+        for n_words, *values in zip(*of_column, strict=True):
+            own, column = list(islice(words, n_words)), dict(zip(_OF_COLUMN, values, strict=True))
+            has_missing = column.pop("has_missing")
+            if column["kind"] == "category":
+                learned.append(CategoryColumn(name=column["name"], levels=own, has_missing=has_missing))
+            else:
+                learned.append(NumberColumn(**column, blanks=own))
+        encoder = cls(**stored["parameters"])
+        encoder._set_columns(learned)
+        encoder.scaled_, encoder.notes_ = stored["scaled"], stored["notes"]
+        encoder._set_names_in(stored["names_in"], named=stored["named"])
         return encoder
 
     def __sklearn_tags__(self) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from pglearn.arrays import Array, Points, column_medians, is_sparse, scaled_rows
+from pglearn.errors import DistanceError
 from pglearn.objective.graph import sparse
 from pglearn.objective.graph.ties import EXACT, LAST_BITS, first_nearest
 from pglearn.runtime.threads import each
@@ -76,7 +77,7 @@ def k_nearest(Z: Points, k: int, queries: Points | None = None) -> Array:
         Z, asking = np.zeros((n, 1)), np.zeros((len(asking), 1))
     squares, squares_asking = (np.einsum("ij,ij->i", points, points, dtype=np.float64) for points in (Z, asking))
     if not (np.isfinite(squares).all() and np.isfinite(squares_asking).all()):
-        raise OverflowError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
+        raise DistanceError("Distances between rows are beyond all numbers: scale X, or give smaller weights.")
     if k == n - exclude_own:
         others = np.tile(np.arange(n), (len(asking), 1))
         return others[~np.eye(n, dtype=bool)].reshape(n, n - 1) if exclude_own else others
