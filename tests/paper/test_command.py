@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pglearn.cli import main as cli
-from pglearn.paper import figures, methods, session, traces
+from pglearn.paper import figures, methods
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
 FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet"]
@@ -69,12 +69,10 @@ def test_a_run_that_was_stopped_goes_on_and_rows_of_another_version_are_told_of(
     assert "0 of 12 fits to do" in capsys.readouterr().out
 
 
-def test_ctrl_c_says_how_to_go_on(reproduce, monkeypatch, capsys):
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(session, "outcomes", stopped)
-    assert reproduce("table2", "--methods", "Grid") == 130
+def test_ctrl_c_says_how_to_go_on(reproduce, tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text("def make(budget, seed):\n    raise KeyboardInterrupt\nMETHODS = {'mine': make}\n")
+    assert reproduce("table2", "--method-file", path, "--methods", "mine") == 130
     assert "the same command goes on from there" in capsys.readouterr().out
 
 
@@ -100,8 +98,8 @@ def test_the_time_is_told_where_units_are_seconds(reproduce, out, capsys):
     few = (*FEW, "--budget", "2", "--candidates", "2", "--methods", "Grid", "--unit-seconds", "0.01")
     assert reproduce("table2", "--quick", *few, small=False) == 0
     printed = capsys.readouterr().out
-    assert "Expected time: about 0 s, 1 at a time." in printed
-    assert "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 34 minutes, one fit" in printed
+    assert "Expected time: about 0:00:00, 1 at a time." in printed
+    assert "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 0:34:08, one fit" in printed
     assert (pd.read_csv(out / "rows.csv")["unit_seconds"] == 0.01).all()
 
 
@@ -143,11 +141,11 @@ def test_all_figures(reproduce, out, monkeypatch):
 def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
 
-    def degenerate(watcher, model, X, y):
+    def degenerate(budget, seed):
         raise ValueError("a degenerate metric")
 
     assert reproduce("figures", "--only", "6", "--splits", "1", "--sets", "yale") == 0
-    monkeypatch.setattr(traces.Watcher, "trace", degenerate)
+    monkeypatch.setitem(methods.METHODS, "PG-learn", degenerate)
     assert reproduce("figures", "--only", "5b", "6", "3", "--splits", "1") == 1
     printed = capsys.readouterr().out
     assert printed.count("PG-learn on umist, 20 %, split 0 failed: ValueError: a degenerate metric") == 1, "of two"

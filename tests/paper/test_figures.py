@@ -42,10 +42,6 @@ def test_the_error_is_the_mean_over_splits_and_so_is_the_time():
     np.testing.assert_allclose(coil["x"], [2.0, 3.0])
 
 
-def test_weights_are_averaged_as_shares():
-    np.testing.assert_allclose(figures.mean_shares([TRACE.weights, np.ones(4)]), [0.325, 0.325, 0.175, 0.175])
-
-
 def test_the_best_has_the_lowest_loss_of_its_round_and_a_trace_comes_back_from_its_file(tmp_path):
     TRACE.save(tmp_path / "trace.npz")
     read = Trace.load(tmp_path / "trace.npz")
@@ -58,13 +54,13 @@ def test_the_best_has_the_lowest_loss_of_its_round_and_a_trace_comes_back_from_i
 DRAWINGS = {
     "validation loss": lambda: figures.draw_search(Budget(4, 4), points=48, resolution=5),
     "COIL": lambda: figures.draw_progress(dict.fromkeys(("coil", "yale"), TRACE), "title"),
-    "mine": lambda: figures.draw_errors(CURVES, "title", "seconds", log_x=True),
+    "mine": lambda: figures.draw_errors(CURVES, "title", "seconds", xscale="log"),
     "Yale": lambda: figures.draw_weights({"coil": TRACE.weights, "yale": TRACE.weights}),
 }
 
 
 @pytest.mark.parametrize("word", DRAWINGS)
-def test_every_figure_is_a_small_drawing_that_is_the_same_twice(word, tmp_path):
+def test_every_figure_is_the_same_twice(word, tmp_path):
     pytest.importorskip("matplotlib")
     path, drawn = tmp_path / "figure.svg", []
     for _ in range(2):
@@ -73,7 +69,6 @@ def test_every_figure_is_a_small_drawing_that_is_the_same_twice(word, tmp_path):
     assert drawn[0] == drawn[1]
     assert drawn[0].rstrip().endswith("</svg>")
     assert word in drawn[0]
-    assert len(drawn[0]) < 30_000
 
 
 def test_the_paths_of_a_search_lie_in_the_landscape_of_its_loss():
@@ -90,10 +85,8 @@ def test_the_paths_of_a_search_lie_in_the_landscape_of_its_loss():
 def test_the_best_is_bold_and_every_candidate_thin():
     pytest.importorskip("matplotlib")
     axes = figures.draw_progress({"coil": TRACE}, "title").axes[0]
-    assert [line.get_linewidth() for line in axes.lines] == [0.5, 2.5, 0.5, 2.5], "of validation and of test"
-    thin = np.array([0.5, 0.7, np.nan, 0.6, np.nan, 0.8, np.nan])
-    np.testing.assert_array_equal(axes.lines[2].get_ydata(), thin, "three candidates with gaps between them")
-    np.testing.assert_allclose(axes.lines[3].get_ydata(), [0.6, 0.7])
+    assert [line.get_linewidth() for line in axes.lines] == [0.5, 0.5, 0.5, 2.5] * 2, "of validation and of test"
+    assert [list(line.get_ydata()) for line in axes.lines[4:]] == [[0.5, 0.7], [0.6], [0.8], [0.6, 0.7]]
 
 
 def test_noise_is_drawn_beside_the_given_features():

@@ -109,7 +109,7 @@ def test_side_by_side_gives_the_same_answers(watched):
 def test_a_watched_fit_is_a_fit_like_any_other_and_the_best_at_its_end_is_its_answer(watched, data):
     outcome = watched[0][1]
     trace, last = outcome.trace, outcome.trace.best.iloc[-1]
-    model = METHODS["PG-learn"](SEARCH.budget, SEARCH.seed).fit(data.features("uniform", 1), data.shown(20, 1))
+    model = METHODS["PG-learn"](SEARCH.budget, SEARCH.split).fit(data.features("uniform", 1), data.shown(20, 1))
     test = ~data.labelled(20, 1)
     assert last["test"] == outcome.accuracy == (model.transduction_ == data.y)[test].mean()
     chosen = model.search_results_["selected"]

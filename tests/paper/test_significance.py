@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pglearn.paper.significance import compared
+from pglearn.paper.tables import compared
 
 OTHER = np.linspace(0.6, 0.69, 10)
 DISTINCT = 0.01 * np.arange(1, 11)

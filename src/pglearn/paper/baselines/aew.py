@@ -40,8 +40,7 @@ class AEWClassifier(BaselineClassifier):
     """AEW: edge weights by which every row is best made up of its neighbours (Karasuyama & Mamitsuka 2017).
 
     The edges are those of the raw data; a factor per feature is learned without a look at the labels, with bandwidths
-    local to every row. Only k is searched, and each k once: the search may end before
-    its budget does.
+    local to every row. Only k is searched, and each k once: the search may end before its budget does.
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `bandwidth_range`. An evaluation is
     one value and gradient of the reconstruction error; a descent that the budget cuts short is judged where it stands.

@@ -27,7 +27,7 @@ from pglearn.objective.propagation import LGC, Solution
 from pglearn.objective.scores import validation_accuracy, validation_scores
 from pglearn.objective.views import given_view
 from pglearn.runtime.events import VERSION, Listener, Stream
-from pglearn.runtime.interrupts import first_interrupt
+from pglearn.runtime.interrupts import FirstInterrupt, first_interrupt
 from pglearn.runtime.threads import one_thread
 from pglearn.search import Candidate
 from pglearn.search.candidate import Draws, Space
@@ -59,8 +59,10 @@ class Trial:
     tie_break: float = 0.0
     """Among trials of the same accuracy the lowest wins, and the first where that is the same, too."""
 
-    def better_than(self, other: Trial) -> bool:
-        return (self.accuracy, -self.tie_break) > (other.accuracy, -other.tie_break)
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The highest is best."""
+        return self.accuracy, -self.tie_break
 
 
 @dataclass(eq=False)
@@ -75,17 +77,13 @@ class Clock:
     unit_steps: int = 1
     unit_seconds: float | None = None
     max_time: float | None = None
+    interrupt: FirstInterrupt = field(default_factory=FirstInterrupt)
     evaluations: int = 0
-    stopped: bool = False
     begun: float = field(default_factory=time.monotonic)
 
     def tick(self) -> None:
         """One evaluation was made."""
         self.evaluations += 1
-
-    def stop(self) -> None:
-        """Someone wants the search to end."""
-        self.stopped = True
 
     @property
     def seconds(self) -> float:
@@ -101,7 +99,7 @@ class Clock:
     @property
     def reason(self) -> str | None:
         """Why the search is over, if it is."""
-        if self.stopped:
+        if self.interrupt.happened:
             return "interrupted"
         if self.max_time is not None and self.seconds >= self.max_time:
             return "out of time"
@@ -148,8 +146,8 @@ class BaselineClassifier(TableClassifier):
         X = scaling.transform(X)
         problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
         with first_interrupt() as interrupt, one_thread(), progress_bar(self.verbose) as shown:
-            clock = Clock(self.budget * self.n_candidates, self.unit_steps, self.unit_seconds, self.max_time)
-            interrupt.then = clock.stop
+            units = self.budget * self.n_candidates
+            clock = Clock(units, self.unit_steps, self.unit_seconds, self.max_time, interrupt)
             best = self._search(problem, clock, seed, Stream((*shown, *listeners)))
             graph, solution = self.answer(problem, best)
             warn_if_unsolved([solution])
@@ -182,7 +180,7 @@ class BaselineClassifier(TableClassifier):
         for trial in self.trials(problem, clock, seed):
             told = {name: getattr(trial, name) for name in ("candidate", "step", "k", "loss", "accuracy")}
             told["spent"] = min(clock.spent, float(clock.units))
-            if best is None or trial.better_than(best):
+            if best is None or trial.rank > best.rank:
                 best, selected = trial, len(rows)
             rows.append({**told, "seconds": clock.seconds, **trial.settings})
             emit("trial_ended", **told)

@@ -20,9 +20,8 @@ from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial
 class GridClassifier(BandwidthClassifier):
     """Label spreading with one bandwidth for all features, on a grid over (k, σ) that is refined while time lasts.
 
-    The grid starts with the corners of its range and halves its cells level by level.
-    All baselines answer with the configuration of the highest validation accuracy, the first of several, and label the
-    table with all labels shown.
+    The grid starts with the corners of its range and halves its cells level by level. All baselines answer with the
+    configuration of the highest validation accuracy, the first of several, and label the table with all labels shown.
 
     Parameters
     ----------

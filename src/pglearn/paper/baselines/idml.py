@@ -51,9 +51,8 @@ MOST_ROWS = 1000  # rows of which all pairs are looked at
 class IDMLClassifier(BandwidthClassifier):
     """IDML: self-training around a learned metric (Dhillon, Talukdar, Crammer 2010).
 
-    Rounds of metric learning (ITML), label spreading and labelling the surest rows. At
-    the end the metric and the guessed labels of the best round are kept, and labels are spread once more with all that
-    were given.
+    Rounds of metric learning (ITML), label spreading and labelling the surest rows. At the end the metric and the
+    guessed labels of the best round are kept, and labels are spread once more with all that were given.
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`. An evaluation is one round, and
     `bandwidth_range` that of ρ, σ = ρ d̄.

@@ -51,8 +51,8 @@ class MinEntClassifier(BandwidthClassifier):
     """MinEnt: the bandwidths that leave the labels of unlabelled rows least in doubt (Zhu, Ghahramani, Lafferty 2003).
 
     The entropy of the harmonic solution, smoothed by ε, is minimised over one bandwidth per feature by gradient
-    descent, from a new (k, σ, ε) whenever a descent has converged. Among all points
-    on the way the validation accuracy decides. Rows are labelled after the classes' masses have been made equal.
+    descent, from a new (k, σ, ε) whenever a descent has converged. Among all points on the way the validation accuracy
+    decides. Rows are labelled after the classes' masses have been made equal.
 
     Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `alpha`, which the harmonic solution
     does not have, and one more. An evaluation is one value and gradient of the entropy, and `bandwidth_range` that of

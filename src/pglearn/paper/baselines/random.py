@@ -15,7 +15,7 @@ from pglearn.objective.problem import Problem
 from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial
 from pglearn.parameters import choice
 
-DRAWS = {"bandwidths": None, "weights": None}
+DRAWS = {"bandwidths": 1, "weights": -0.5}  # a = (1/σ²) to that power, for σ as PG-learn draws it
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,7 +43,7 @@ class RandClassifier(BandwidthClassifier):
         draws = self._draws(problem, seed)
         for number in count():
             drawn = draws.candidate(number)
-            a = drawn.a if self.draw == "bandwidths" else drawn.a**-0.5
+            a = drawn.a ** DRAWS[self.draw]
             accuracy = self._accuracy(problem, self._graph(problem, drawn.k, a))
             clock.tick()
             yield Trial(number, 0, drawn.k, a, accuracy)
