@@ -235,13 +235,13 @@ class BandwidthClassifier(BaselineClassifier):
         space = Space(problem.X.shape[1], mean_distance(problem.X, seed))
         return Draws((space,), self.k_range, self.bandwidth_range, seed)
 
-    def _start(
-        self, rng: np.random.Generator, sigma_range: tuple[float, float], others: tuple[float, ...]
-    ) -> tuple[int, float, float]:
-        """k, a scale σ that is as likely between 1 and 2 as between 2 and 4, and one of the others."""
-        k = int(rng.integers(*self.k_range, endpoint=True))
-        sigma = float(np.exp(rng.uniform(*np.log(sigma_range))))
-        return k, sigma, float(rng.choice(others))
+
+def random_start(
+    rng: np.random.Generator, k_range: tuple[int, int], sigma_range: tuple[float, float], others: tuple[float, ...]
+) -> tuple[int, float, float]:
+    """k, a scale σ that is as likely between 1 and 2 as between 2 and 4, and one of the others."""
+    k = int(rng.integers(*k_range, endpoint=True))
+    return k, float(np.exp(rng.uniform(*np.log(sigma_range)))), float(rng.choice(others))
 
 
 def mass_normalised(F: Array, masses: Array | None = None) -> Array:

@@ -37,7 +37,7 @@ from pglearn.objective.graph import Graph
 from pglearn.objective.labels import UNLABELLED
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
-from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial, mass_normalised
+from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial, mass_normalised, random_start
 from pglearn.paper.baselines.itml import Pairs, learned_metric
 
 BETAS = (0.05, 0.1, 0.15, 0.2)
@@ -67,7 +67,7 @@ class IDMLClassifier(BandwidthClassifier):
         bounds, sigma_range = distance_bounds(problem.X, seed), self._sigma_range(problem, seed)
         for number in count():
             rng = np.random.default_rng([seed, number])
-            k, sigma, beta = self._start(rng, sigma_range, BETAS)
+            k, sigma, beta = random_start(rng, self.k_range, sigma_range, BETAS)
             A, new = np.ones(problem.X.shape[1]), tuning.labelled
             codes = np.full(len(problem.X), UNLABELLED)
             codes[tuning.labelled] = tuning.codes

@@ -34,7 +34,15 @@ from pglearn.objective.loss import Entropy, Yardstick
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import LGC, Solution
 from pglearn.paper.baselines.backtracking import Point, descended
-from pglearn.paper.baselines.base import PRECISION, TOLERANCE, BandwidthClassifier, Clock, Trial, mass_normalised
+from pglearn.paper.baselines.base import (
+    PRECISION,
+    TOLERANCE,
+    BandwidthClassifier,
+    Clock,
+    Trial,
+    mass_normalised,
+    random_start,
+)
 from pglearn.paper.baselines.harmonic import Harmonic
 from pglearn.parameters import choice
 from pglearn.search.descent import Descent
@@ -94,7 +102,8 @@ class MinEntClassifier(BandwidthClassifier):
         """Descents on σ from random starts."""
         sigma_range = self._sigma_range(problem, seed)
         for number in count():
-            k, sigma, epsilon = self._start(np.random.default_rng([seed, number]), sigma_range, EPSILONS)
+            rng = np.random.default_rng([seed, number])
+            k, sigma, epsilon = random_start(rng, self.k_range, sigma_range, EPSILONS)
             evaluate = partial(evaluated, problem, k, epsilon=epsilon)
             start, settings = np.full(problem.X.shape[1], sigma), {"sigma": sigma, "epsilon": epsilon}
             for step, point in enumerate(descended(evaluate, start, most_shrink=MOST_SHRINK)):
