@@ -69,11 +69,28 @@ def test_a_run_that_was_stopped_goes_on_and_rows_of_another_version_are_told_of(
     assert "0 of 12 fits to do" in capsys.readouterr().out
 
 
-def test_ctrl_c_says_how_to_go_on(reproduce, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("error", "code", "sentences"),
+    [
+        ("KeyboardInterrupt", 130, ["the same command goes on from there"]),
+        (
+            "ValueError('a degenerate metric')",
+            1,
+            [
+                "mine on umist, 10 %, split 0 failed: ValueError: a degenerate metric",
+                "4 fits failed; the same command tries them again.",
+            ],
+        ),
+    ],
+)
+def test_ctrl_c_and_fits_that_fail_are_told_and_the_exit_code_says_so(
+    reproduce, tmp_path, capsys, error, code, sentences
+):
     path = tmp_path / "mine.py"
-    path.write_text("def make(budget, seed):\n    raise KeyboardInterrupt\nMETHODS = {'mine': make}\n")
-    assert reproduce("table2", "--method-file", path, "--methods", "mine") == 130
-    assert "the same command goes on from there" in capsys.readouterr().out
+    path.write_text(f"def make(budget, seed):\n    raise {error}\nMETHODS = {{'mine': make}}\n")
+    assert reproduce("table2", "--method-file", path, "--methods", "mine") == code
+    printed = capsys.readouterr().out
+    assert all(sentence in printed for sentence in sentences)
 
 
 def test_table_3_has_ranks_and_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
@@ -101,15 +118,6 @@ def test_the_time_is_told_where_units_are_seconds(reproduce, out, capsys):
     assert "Expected time: about 0:00:00, 1 at a time." in printed
     assert "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 0:34:08, one fit" in printed
     assert (pd.read_csv(out / "rows.csv")["unit_seconds"] == 0.01).all()
-
-
-def test_a_fit_that_failed_is_told_and_the_exit_code_says_so(reproduce, tmp_path, capsys):
-    path = tmp_path / "mine.py"
-    path.write_text("def make(budget, seed):\n    raise ValueError('a degenerate metric')\nMETHODS = {'mine': make}\n")
-    assert reproduce("table2", "--method-file", path, "--methods", "mine") == 1
-    printed = capsys.readouterr().out
-    assert "mine on umist, 10 %, split 0 failed: ValueError: a degenerate metric" in printed
-    assert "4 fits failed; the same command tries them again." in printed
 
 
 def test_the_method_of_the_documentation_works(reproduce, tmp_path, out):
