@@ -70,27 +70,18 @@ def test_a_run_that_was_stopped_goes_on_and_rows_of_another_version_are_told_of(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "sentences"),
+    ("error", "code", "told"),
     [
-        ("KeyboardInterrupt", 130, ["the same command goes on from there"]),
-        (
-            "ValueError('a degenerate metric')",
-            1,
-            [
-                "mine on umist, 10 %, split 0 failed: ValueError: a degenerate metric",
-                "4 fits failed; the same command tries them again.",
-            ],
-        ),
+        ("KeyboardInterrupt", 130, "the same command goes on from there"),
+        ("ValueError('no metric')", 1, "mine on umist, 10 %, split 0 failed: ValueError: no metric"),
+        ("ValueError('no metric')", 1, "4 fits failed; the same command tries them again."),
     ],
 )
-def test_ctrl_c_and_fits_that_fail_are_told_and_the_exit_code_says_so(
-    reproduce, tmp_path, capsys, error, code, sentences
-):
+def test_ctrl_c_and_fits_that_fail_are_told_and_the_exit_code_says_so(reproduce, tmp_path, capsys, error, code, told):
     path = tmp_path / "mine.py"
     path.write_text(f"def make(budget, seed):\n    raise {error}\nMETHODS = {{'mine': make}}\n")
     assert reproduce("table2", "--method-file", path, "--methods", "mine") == code
-    printed = capsys.readouterr().out
-    assert all(sentence in printed for sentence in sentences)
+    assert told in capsys.readouterr().out
 
 
 def test_table_3_has_ranks_and_what_is_named_twice_is_fitted_once(reproduce, out, capsys):

@@ -109,7 +109,6 @@ class Session:
 def _budget(options: argparse.Namespace, usual: Budget) -> Budget:
     if options.unit_steps is not None:
         usual = replace(usual, unit_seconds=None)
-    given = {"units": options.budget} | {
-        name: getattr(options, name) for name in ("candidates", "unit_steps", "unit_seconds")
-    }
+    given = {"units": options.budget, "candidates": options.candidates}
+    given |= {"unit_steps": options.unit_steps, "unit_seconds": options.unit_seconds}
     return replace(usual, **{name: value for name, value in given.items() if value is not None})

@@ -1,8 +1,6 @@
-"""What the baselines share: the clock, the choice of the best trial, and where random starts come from."""
+"""What the baselines share: the choice of the best trial, and where random starts come from."""
 
 from __future__ import annotations
-
-import time
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from tests.problems import partly_labelled, points
 
 from pglearn import GridClassifier, RandClassifier
 from pglearn.objective.graph import mean_distance
-from pglearn.paper.baselines.base import Clock, Trial, random_start
+from pglearn.paper.baselines.base import Trial, random_start
 from pglearn.parameters import seed
 from pglearn.search.candidate import Draws, Space
 
@@ -40,19 +38,6 @@ def test_ties_go_to_the_lowest_tie_break_and_then_to_the_first(given, best):
     model = scripted(given).fit(X, Y)
     assert np.flatnonzero(model.search_results_["selected"]).tolist() == [best]
     assert model.stop_reason_ == "finished", "there is nothing more to try"
-
-
-def test_a_unit_is_so_many_steps_or_seconds():
-    clock = Clock(units=2, unit_steps=2, max_time=0.1)
-    reasons = []
-    for _ in range(4):
-        reasons.append(clock.reason)
-        clock.tick()
-    assert (reasons, clock.reason, clock.spent) == ([None] * 4, "finished", 2)
-    seconds, limited = Clock(units=2, unit_seconds=0.05), Clock(units=1000, max_time=0.1)
-    assert (seconds.reason, limited.reason) == (None, None)
-    time.sleep(0.11)
-    assert (seconds.reason, limited.reason) == ("finished", "out of time")
 
 
 def test_scales_are_as_likely_in_any_octave():

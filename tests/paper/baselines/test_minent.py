@@ -77,9 +77,7 @@ def test_a_point_is_judged_on_labels_that_did_not_answer(validation):
 
 def test_a_table_without_unlabelled_rows_has_no_entropy():
     point = evaluated(Problem.of(points(20), partly_labelled(20, 20)), 4, np.full(4, 1.5), 0.05)
-    assert point.g == 0
-    assert not point.dg_dx.any()
-    assert 0 < point.accuracy <= 1
+    assert (point.g, point.dg_dx.any(), 0 < point.accuracy <= 1) == (0, False, True)
 
 
 def test_descents_start_from_one_bandwidth_for_all_and_the_answer_has_all_labels_clamped():

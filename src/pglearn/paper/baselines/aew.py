@@ -54,17 +54,15 @@ class AEWClassifier(BaselineClassifier):
         """One descent on ℓ per k; the ends of k_range first, then what halves the gaps between those seen."""
         for number, k in enumerate(halvings(*self.k_range)):
             local = LocalGraph.from_problem(problem, k)
-            seen = 0
-            best: Point | None = None
+            seen = []
             for point in descended(local.evaluated, np.ones(problem.X.shape[1])):
                 clock.tick()
-                seen += 1
-                best = point if best is None or point.g < best.g else best
+                seen.append(point)
                 if clock.reason:
                     break
-            assert best is not None
+            best = min(seen, key=lambda point: point.g)
             accuracy = self._accuracy(problem, local.graph(best.x))
-            yield Trial(number, seen - 1, k, best.x**2, accuracy, best.g)
+            yield Trial(number, len(seen) - 1, k, best.x**2, accuracy, best.g)
 
     def _graph(self, problem: Problem, k: int, a: Array) -> Graph:
         return LocalGraph.from_problem(problem, k).graph(np.sqrt(a))

@@ -78,8 +78,8 @@ class IDMLClassifier(BandwidthClassifier):
                 a = A * (1 / (2 * sigma**2))
                 graph = self._graph(problem, k, a)
                 F = self._answer(tuning, graph, guesses)
-                fair = len(tuning.labelled) < len(problem.labelled)
-                accuracy = _accuracy(problem, F) if fair else self._accuracy(problem, graph)
+                is_fair = len(tuning.labelled) < len(problem.labelled)
+                accuracy = _share_right(problem, F) if is_fair else self._accuracy(problem, graph)
                 clock.tick()
                 yield Trial(number, step, k, a, accuracy, settings={"sigma": sigma, "beta": beta}, guesses=guesses)
                 new = confident_rows(F, codes, beta)
@@ -143,6 +143,6 @@ def _some(items: Array, most: int, rng: np.random.Generator) -> Array:
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 
-def _accuracy(problem: Problem, F: Array) -> float:
+def _share_right(problem: Problem, F: Array) -> float:
     rows = F[problem.labelled[problem.scored]]
     return float(((rows.argmax(axis=1) == problem.scored_codes) & rows.any(axis=1)).mean())
