@@ -96,7 +96,7 @@ def test_markdown():
     assert "B = 16, T = 4, unit 0.2 s for every method" in text
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
     assert len({len(line) for line in text.splitlines() if line[:1] == "|"}) == 1, "columns stand below each other"
-    assert ",".join(cells[0]) == "labels,method,paper,ours,difference,rank: paper,ours,p,splits,s/fit"
+    assert ",".join(cells[0]) == "labels,method,paper,ours,difference,rank: paper,rank: ours,p,splits,s/fit"
     p = f"{entry(table, '10 %', 'Grid')['p']:.2g}"
     assert cells[3] == ["10 %", "Grid", "0.8129▲", "0.8145▲", "+0.0016", "4.80", "2.80", p, "10", "2.0"]
 

@@ -11,7 +11,7 @@ are ranked among themselves; another one as if it alone had joined them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -138,14 +138,33 @@ def _rank(experiment: Experiment, method: str, rows: pd.DataFrame) -> float:
 
 def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
     """Title, setting, the table and the verdicts."""
-    lines = _cells(table)
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width if at < 2 else "-" * (width - 1) + ":" for at, width in enumerate(widths)])
-    rows = [" | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+    columns = []
+    for name, texts in _shown(table).items():
+        width = max(map(len, [name, *texts]))
+        columns.append([text.ljust(width) for text in (name, "-" * width, *texts)])
+    lines = [f"| {' | '.join(line)} |" for line in zip(*columns, strict=True)]
     told = [f"- {verdict}" for verdict in verdicts(table)]
-    return "\n".join(
-        [f"### {experiment.title}", "", f"{experiment.setting}.", "", *(f"| {row} |" for row in rows), "", *told]
-    )
+    return "\n".join([f"### {experiment.title}", "", f"{experiment.setting}.", "", *lines, "", *told])
+
+
+def _shown(table: pd.DataFrame) -> dict[str, Iterable[str]]:
+    """The columns as they are shown."""
+
+    def texts(column: str, form: str) -> list[str]:
+        return ["" if pd.isna(figure) else format(figure, form) for figure in table[column]]
+
+    has_ranks = "rank" in table
+    return {
+        "labels" if has_ranks else "data set": [SHOWN.get(group, group) for group in table["group"]],
+        "method": table["method"],
+        "paper": texts("paper", ".4f") + table["paper_mark"],
+        "ours": texts("ours", ".4f") + table["ours_mark"],
+        "difference": texts("difference", "+.4f"),
+        **({"rank: paper": texts("paper_rank", ".2f"), "rank: ours": texts("rank", ".2f")} if has_ranks else {}),
+        "p": texts("p", ".2g"),
+        "splits": texts("splits", "d"),
+        "s/fit": texts("seconds", ".1f"),
+    }
 
 
 def verdicts(table: pd.DataFrame) -> list[str]:
@@ -158,22 +177,3 @@ def verdicts(table: pd.DataFrame) -> list[str]:
         less = f", worse on {worse}" if worse else ""
         found.append(f"{REFERENCE} is better than {method} on {better} of {len(tests)} at p < {LEVEL}{less}.")
     return found
-
-
-def _cells(table: pd.DataFrame) -> list[list[str]]:
-    """The head and the lines, as they are shown."""
-    has_ranks = "rank" in table
-    lines = [["labels" if has_ranks else "data set", "method", "paper", "ours", "difference"]]
-    lines[0] += [*(["rank: paper", "ours"] if has_ranks else []), "p", "splits", "s/fit"]
-    for entry in table.to_dict("records"):
-        line = [SHOWN.get(entry["group"], entry["group"]), entry["method"]]
-        line += [_text(entry["paper"], ".4f") + entry["paper_mark"], _text(entry["ours"], ".4f") + entry["ours_mark"]]
-        line += [_text(entry["difference"], "+.4f")]
-        line += [_text(entry["paper_rank"], ".2f"), _text(entry["rank"], ".2f")] if has_ranks else []
-        line += [_text(entry["p"], ".2g"), str(entry["splits"] or ""), _text(entry["seconds"], ".1f")]
-        lines.append(line)
-    return lines
-
-
-def _text(figure: float, form: str) -> str:
-    return "" if pd.isna(figure) else format(figure, form)
