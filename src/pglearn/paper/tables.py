@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,8 +158,8 @@ def _shown(table: pd.DataFrame) -> dict[str, Iterable[str]]:
     return {
         "labels" if has_ranks else "data set": [SHOWN.get(group, group) for group in table["group"]],
         "method": table["method"],
-        "paper": texts("paper", ".4f") + table["paper_mark"],
-        "ours": texts("ours", ".4f") + table["ours_mark"],
+        "paper": list(map(add, texts("paper", ".4f"), table["paper_mark"])),
+        "ours": list(map(add, texts("ours", ".4f"), table["ours_mark"])),
         "difference": texts("difference", "+.4f"),
         **({"rank: paper": texts("paper_rank", ".2f"), "rank: ours": texts("rank", ".2f")} if has_ranks else {}),
         "p": texts("p", ".2g"),
