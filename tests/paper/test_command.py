@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pglearn.cli import main as cli
-from pglearn.paper import figures, methods, session, traces
+from pglearn.paper import figures, methods
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
 FEW = ["--sets", "umist", "yale", "--splits", "2", "--quiet"]
@@ -69,13 +69,19 @@ def test_a_run_that_was_stopped_goes_on_and_rows_of_another_version_are_told_of(
     assert "0 of 12 fits to do" in capsys.readouterr().out
 
 
-def test_ctrl_c_says_how_to_go_on(reproduce, monkeypatch, capsys):
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(session, "outcomes", stopped)
-    assert reproduce("table2", "--methods", "Grid") == 130
-    assert "the same command goes on from there" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        ("KeyboardInterrupt", 130, "the same command goes on from there"),
+        ("ValueError('no metric')", 1, "mine on umist, 10 %, split 0 failed: ValueError: no metric"),
+        ("ValueError('no metric')", 1, "4 fits failed; the same command tries them again."),
+    ],
+)
+def test_ctrl_c_and_fits_that_fail_are_told_and_the_exit_code_says_so(reproduce, tmp_path, capsys, error, code, told):
+    path = tmp_path / "mine.py"
+    path.write_text(f"def make(budget, seed):\n    raise {error}\nMETHODS = {{'mine': make}}\n")
+    assert reproduce("table2", "--method-file", path, "--methods", "mine") == code
+    assert told in capsys.readouterr().out
 
 
 def test_table_3_has_ranks_and_what_is_named_twice_is_fitted_once(reproduce, out, capsys):
@@ -100,18 +106,9 @@ def test_the_time_is_told_where_units_are_seconds(reproduce, out, capsys):
     few = (*FEW, "--budget", "2", "--candidates", "2", "--methods", "Grid", "--unit-seconds", "0.01")
     assert reproduce("table2", "--quick", *few, small=False) == 0
     printed = capsys.readouterr().out
-    assert "Expected time: about 0 s, 1 at a time." in printed
-    assert "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 34 minutes, one fit" in printed
+    assert "Expected time: about 0:00:00, 1 at a time." in printed
+    assert "The full run (B = 16, T = 4, unit 0.2 s, 10 splits) would take about 0:34:08, one fit" in printed
     assert (pd.read_csv(out / "rows.csv")["unit_seconds"] == 0.01).all()
-
-
-def test_a_fit_that_failed_is_told_and_the_exit_code_says_so(reproduce, tmp_path, capsys):
-    path = tmp_path / "mine.py"
-    path.write_text("def make(budget, seed):\n    raise ValueError('a degenerate metric')\nMETHODS = {'mine': make}\n")
-    assert reproduce("table2", "--method-file", path, "--methods", "mine") == 1
-    printed = capsys.readouterr().out
-    assert "mine on umist, 10 %, split 0 failed: ValueError: a degenerate metric" in printed
-    assert "4 fits failed; the same command tries them again." in printed
 
 
 def test_the_method_of_the_documentation_works(reproduce, tmp_path, out):
@@ -143,11 +140,11 @@ def test_all_figures(reproduce, out, monkeypatch):
 def test_a_search_that_fails_is_told_and_the_rest_is_drawn(reproduce, out, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
 
-    def degenerate(watcher, model, X, y):
+    def degenerate(budget, seed):
         raise ValueError("a degenerate metric")
 
     assert reproduce("figures", "--only", "6", "--splits", "1", "--sets", "yale") == 0
-    monkeypatch.setattr(traces.Watcher, "trace", degenerate)
+    monkeypatch.setitem(methods.METHODS, "PG-learn", degenerate)
     assert reproduce("figures", "--only", "5b", "6", "3", "--splits", "1") == 1
     printed = capsys.readouterr().out
     assert printed.count("PG-learn on umist, 20 %, split 0 failed: ValueError: a degenerate metric") == 1, "of two"

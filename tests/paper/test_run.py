@@ -18,6 +18,7 @@ from pglearn.paper.run import outcomes
 
 CELL = Cell("spy", "tiny", 10, 2, "none", Budget(4, 2))
 SEARCH = Cell("PG-learn", "tiny", 20, 1, "uniform", Budget(4, 4))
+DATA = {"tiny": tiny.benchmark()}
 
 
 class Spy:
@@ -40,8 +41,9 @@ def spy(monkeypatch):
     monkeypatch.setitem(methods.METHODS, "spy", Spy)
 
 
-def test_a_learner_sees_no_label_of_a_test_row_and_is_scored_on_these(data):
-    plain, noisy = outcomes([CELL, replace(CELL, noise="normal")], {"tiny": data})
+def test_a_learner_sees_no_label_of_a_test_row_and_is_scored_on_these():
+    data = DATA["tiny"]
+    plain, noisy = outcomes([CELL, replace(CELL, noise="normal")], DATA)
     (budget, seed, X, y), (*_, wide, _) = Spy.given
     labelled = data.labelled(10, 2)
     assert (y[~labelled] == -1).all()
@@ -62,14 +64,15 @@ def in_place(model, X, y):
     X -= X.mean(axis=0)
 
 
+def answers(shape):
+    return lambda model, X, y: setattr(model, "transduction_", np.zeros(shape))
+
+
 @pytest.mark.parametrize(
     ("fit", "failure"),
     [
         (lambda model, X, y: None, "InputError: the estimator has no transduction_ after fit: set it"),
-        (
-            lambda model, X, y: setattr(model, "transduction_", np.zeros((60, 1))),
-            "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows.",
-        ),
+        (answers((60, 1)), "InputError: transduction_ has the shape (60, 1): make it one label for each of 60 rows."),
         (in_place, "ValueError: output array is read-only"),
     ],
 )
@@ -83,33 +86,24 @@ def test_whatever_a_method_does_is_an_outcome_and_the_others_go_on(folder, monke
 
 
 @pytest.mark.parametrize("change", [{"fit": stop}, {"stop_reason_": "interrupted"}])
-def test_ctrl_c_in_a_method_ends_the_run(data, monkeypatch, change):
+def test_ctrl_c_in_a_method_ends_the_run(monkeypatch, change):
     monkeypatch.setitem(methods.METHODS, "careless", type("Careless", (Spy,), change))
     with pytest.raises(KeyboardInterrupt):
-        list(outcomes([replace(CELL, method="careless"), CELL], {"tiny": data}))
+        list(outcomes([replace(CELL, method="careless"), CELL], DATA))
     assert len(Spy.given) <= 1
 
 
-@pytest.fixture(scope="module")
-def watched():
-    data = {"tiny": tiny.benchmark()}
+def test_a_watched_fit_is_a_fit_like_any_other_also_side_by_side_and_the_best_at_its_end_is_its_answer():
     cells = [replace(SEARCH, split=split) for split in range(2)]
-    return [{found.cell.split: found for found in outcomes(cells, data, jobs=jobs, watch=True)} for jobs in (1, 2)]
-
-
-def test_side_by_side_gives_the_same_answers(watched):
-    alone, together = watched
-    assert set(alone) == set(together) == {0, 1}
-    for split, outcome in alone.items():
-        assert outcome.accuracy == together[split].accuracy
-        np.testing.assert_array_equal(outcome.trace.weights, together[split].trace.weights)
-        assert outcome.trace.rows.equals(together[split].trace.rows)
-
-
-def test_a_watched_fit_is_a_fit_like_any_other_and_the_best_at_its_end_is_its_answer(watched, data):
-    outcome = watched[0][1]
+    alone, together = ({found.cell: found for found in outcomes(cells, DATA, jobs=n, watch=True)} for n in (1, 2))
+    assert set(alone) == set(together) == set(cells)
+    for cell, outcome in alone.items():
+        assert outcome.accuracy == together[cell].accuracy
+        np.testing.assert_array_equal(outcome.trace.weights, together[cell].trace.weights)
+        assert outcome.trace.rows.equals(together[cell].trace.rows)
+    data, outcome = DATA["tiny"], alone[SEARCH]
     trace, last = outcome.trace, outcome.trace.best.iloc[-1]
-    model = METHODS["PG-learn"](SEARCH.budget, SEARCH.seed).fit(data.features("uniform", 1), data.shown(20, 1))
+    model = METHODS["PG-learn"](SEARCH.budget, SEARCH.split).fit(data.features("uniform", 1), data.shown(20, 1))
     test = ~data.labelled(20, 1)
     assert last["test"] == outcome.accuracy == (model.transduction_ == data.y)[test].mean()
     chosen = model.search_results_["selected"]

@@ -17,10 +17,10 @@ def arrays(seed=0):
     found = {"X": X.astype(np.float32), "y": y.astype(np.uint8)}
     for percent in PERCENTS:
         train, valid = np.zeros((2, SPLITS, POINTS), dtype=bool)
+        half = max(2, round(percent / 200 * POINTS / CLASSES))
         for split in range(SPLITS):
             for c in range(CLASSES):
                 rows = rng.permutation(np.flatnonzero(y == c))
-                half = max(2, round(percent / 200 * len(rows)))
                 train[split, rows[:half]] = valid[split, rows[half : 2 * half]] = True
         found |= {f"train_{percent}": train, f"valid_{percent}": valid}
     return found

@@ -7,7 +7,7 @@ paper used, and says where it comes from where it is missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +23,7 @@ FOLDER_VARIABLE = "PGLEARN_DATA"
 PERCENTS = (10, 20, 30, 40, 50)
 SPLITS = 10
 
-NOISE: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
-    "uniform": lambda rng, shape: rng.uniform(size=shape),
-    "normal": lambda rng, shape: rng.normal(size=shape),
-}
+NOISE = {"uniform": np.random.Generator.uniform, "normal": np.random.Generator.normal}
 CHECKSUMS = {
     "coil": "6986a5a8089e6e675aa58335b31f0ee6301633300ec1057b20edf768bf6df9f6",
     "usps": "93af5ea0548eee78743950e0f70f8b22e1ecd291dece8cc4f5ed90fc2246c175",
@@ -60,13 +57,7 @@ class Benchmark:
 
     def labelled(self, percent: int, split: int) -> Array:
         """The labelled rows of one split, as a mask."""
-        if percent not in self.splits:
-            known = ", ".join(str(percent) for percent in sorted(self.splits))
-            raise InputError(f"{self.name} has no splits with {percent} % labels: choose among {known}.")
-        masks = self.splits[percent]
-        if not 0 <= split < len(masks):
-            raise InputError(f"{self.name} has no split {split}: choose from 0 to {len(masks) - 1}.")
-        return np.asarray(masks[split])
+        return np.asarray(self.splits[percent][split])
 
     def shown(self, percent: int, split: int) -> Array:
         """The classes with −1 at every row that is not labelled: all that a learner may see."""
@@ -79,33 +70,30 @@ class Benchmark:
 
 def noisy(X: Array, kind: str, split: int) -> Array:
     """X with as many columns of noise, "uniform" on [0, 1] or standard "normal", the same for a split on every run."""
-    noise = choice(kind, NOISE, "noise")(np.random.default_rng([split, 7]), X.shape)
+    noise = choice(kind, NOISE, "noise")(np.random.default_rng([split, 7]), size=X.shape)
     return np.hstack([X, noise])
 
 
 def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> Benchmark:
     """One of the paper's data sets, in float64, with its published splits; its arrays are read-only.
 
-    Parameters
-    ----------
-    name : {"coil", "usps", "mnist", "umist", "yale"}
-        The data set.
-    folder : path, optional
-        Where `<name>.npz` is; by default the folder in the environment variable PGLEARN_DATA.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, with a sentence that says where the data comes from; or if its arrays have another
-        SHA-256 checksum than the published ones.
+    `<name>.npz` is read from `folder`, by default the one in the environment variable PGLEARN_DATA. If it is not there,
+    or its arrays are not the published ones, an InputError says where the data comes from.
     """
     checksum = choice(name, CHECKSUMS, "name")
+    where_from = (
+        f"The data is not part of pglearn. {name} is {SOURCES[name]}; the paper's selection of it and its "
+        "splits were published with the authors' code, https://github.com/LingxiaoShawn/PG-Learn, in "
+        f"datasets/{name}: {name}.mat (fea, gnd) and PPerTrain/i.mat (trainIdx, testIdx) for P = 10 … 50, i = 1 … 10. "
+        f"Save them as {name}.npz with the arrays that docs/reproduction.md lists, and name their folder with --data, "
+        f"the folder argument or {FOLDER_VARIABLE}."
+    )
     folder = folder or os.environ.get(FOLDER_VARIABLE)
     if not folder:
-        raise InputError(f"No folder of data is named: give one, or set {FOLDER_VARIABLE}. {_where_from(name)}")
+        raise InputError(f"No folder of data is named: give one, or set {FOLDER_VARIABLE}. {where_from}")
     path = Path(folder) / f"{name}.npz"
     if not path.is_file():
-        raise InputError(f"There is no {path}. {_where_from(name)}")
+        raise InputError(f"There is no {path}. {where_from}")
     try:
         arrays = read_arrays(path)
     except ValueError as error:
@@ -113,20 +101,10 @@ def load_benchmark(name: str, folder: str | os.PathLike[str] | None = None) -> B
     if digest(arrays) != checksum:
         raise InputError(
             f"{path} does not hold the published arrays (their checksum is {checksum}, not {digest(arrays)}): results "
-            f"on it could not be compared with the paper's. {_where_from(name)}"
+            f"on it could not be compared with the paper's. {where_from}"
         )
     splits = {percent: arrays[f"train_{percent}"] | arrays[f"valid_{percent}"] for percent in PERCENTS}
     data = Benchmark(name, arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), splits)
     for array in (data.X, data.y, *splits.values()):
         array.setflags(write=False)  # many fits share them, and one that scales in place would change all later ones
     return data
-
-
-def _where_from(name: str) -> str:
-    return (
-        f"The data is not part of pglearn. {name} is {SOURCES[name]}; the paper's selection of it and its "
-        "splits were published with the authors' code, https://github.com/LingxiaoShawn/PG-Learn, in "
-        f"datasets/{name}: {name}.mat (fea, gnd) and PPerTrain/i.mat (trainIdx, testIdx) for P = 10 … 50, i = 1 … 10. "
-        f"Save them as {name}.npz with the arrays that docs/reproduction.md lists, and name their folder with --data, "
-        f"the folder argument or {FOLDER_VARIABLE}."
-    )

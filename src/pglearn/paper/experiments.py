@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from pglearn.paper.datasets import PERCENTS, SPLITS
 from pglearn.paper.methods import METHODS, Budget
@@ -24,10 +25,6 @@ class Cell:
     split: int
     noise: str
     budget: Budget
-
-    @property
-    def seed(self) -> int:
-        return self.split
 
     def __str__(self) -> str:
         return f"{self.method} on {self.data}, {self.percent} %, split {self.split}"
@@ -108,8 +105,5 @@ def budgets_over_time(budget: Budget) -> list[Budget]:
 
 
 def expected_time(cells: Iterable[Cell], jobs: int = 1) -> str:
-    """What these fits take, so many at a time, where a unit is a number of seconds."""
-    seconds = sum(cell.budget.size for cell in cells) / jobs
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} minutes" if seconds < 100 * 60 else f"{seconds / 3600:.1f} hours"
+    """What these fits take in hours, minutes and seconds, so many at a time, where a unit is a number of seconds."""
+    return str(timedelta(seconds=round(sum(cell.budget.size for cell in cells) / jobs)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -53,33 +54,22 @@ REFERENCE = "PG-learn"
 """The method that the others are tested against."""
 
 
-def _paper(budget: Budget, seed: int) -> Any:
-    return pglearn.PGLearnClassifier.paper(engine="cpu", random_state=seed, **budget.parameters)
+def _method(estimator: Callable[..., Any], **settings: Any) -> Method:
+    return lambda budget, seed: estimator(random_state=seed, **settings, **budget.parameters)
 
 
-def _default(budget: Budget, seed: int) -> Any:
-    return pglearn.PGLearnClassifier(engine="cpu", random_state=seed, **budget.parameters)
-
-
-def _baseline(name: str, **settings: Any) -> Method:
-    """A baseline in the paper's setting: half of the labels held out, features as they are."""
-
-    def make(budget: Budget, seed: int) -> Any:
-        estimator = getattr(pglearn, name)
-        return estimator(validation="holdout", scale=False, random_state=seed, **settings, **budget.parameters)
-
-    return make
-
+# The baselines in the paper's setting: half of the labels held out, features as they are.
+_baseline = partial(_method, validation="holdout", scale=False)
 
 METHODS: dict[str, Method] = {
-    REFERENCE: _paper,
-    "PG-learn (default)": _default,
-    "MinEnt": _baseline("MinEntClassifier"),
-    "MinEnt (LGC)": _baseline("MinEntClassifier", propagation="lgc", k_range=(1, 20)),  # k as in the authors' program
-    "IDML": _baseline("IDMLClassifier"),
-    "AEW": _baseline("AEWClassifier"),
-    "Grid": _baseline("GridClassifier"),
-    "Rand_d": _baseline("RandClassifier", draw="weights"),
+    REFERENCE: _method(pglearn.PGLearnClassifier.paper, engine="cpu"),
+    "PG-learn (default)": _method(pglearn.PGLearnClassifier, engine="cpu"),
+    "MinEnt": _baseline(pglearn.MinEntClassifier),
+    "MinEnt (LGC)": _baseline(pglearn.MinEntClassifier, propagation="lgc", k_range=(1, 20)),  # k as the authors have it
+    "IDML": _baseline(pglearn.IDMLClassifier),
+    "AEW": _baseline(pglearn.AEWClassifier),
+    "Grid": _baseline(pglearn.GridClassifier),
+    "Rand_d": _baseline(pglearn.RandClassifier, draw="weights"),
 }
 
 

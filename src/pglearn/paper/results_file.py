@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import platform
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+import pglearn
 from pglearn.errors import InputError, OutputError
 from pglearn.paper.experiments import Cell
 from pglearn.paper.methods import Budget
@@ -22,26 +23,11 @@ from pglearn.paper.run import Outcome
 Row: TypeAlias = dict[str, Any]
 """The columns of a fit by name."""
 
-COLUMNS: dict[str, type] = {
-    "method": str,
-    "data": str,
-    "percent": int,
-    "split": int,
-    "noise": str,
-    "accuracy": float,
-    "validation_accuracy": float,
-    "seconds": float,
-    "budget": int,
-    "candidates": int,
-    "unit_steps": int,
-    "unit_seconds": float,
-    "seed": int,
-    "failure": str,
-    "finished": str,
-    "versions": str,
-    "machine": str,
-    "command": str,
-}
+OF_CELL = {"method": str, "data": str, "percent": int, "split": int, "noise": str}
+MEASURED = {"accuracy": float, "validation_accuracy": float, "seconds": float}
+OF_BUDGET = {"budget": int, "candidates": int, "unit_steps": int, "unit_seconds": float}
+ORIGIN = {"seed": int, "failure": str, "finished": str, "versions": str, "machine": str, "command": str}
+COLUMNS: dict[str, Any] = OF_CELL | MEASURED | OF_BUDGET | ORIGIN
 """What a row has; a number that is not known is left blank."""
 
 
@@ -49,19 +35,13 @@ def row_of(outcome: Outcome, circumstances: dict[str, str]) -> Row:
     """The result of a fit: accuracy on the test rows, or why there is none, and where it comes from."""
     cell, budget = outcome.cell, outcome.cell.budget
     return {
-        "method": cell.method,
-        "data": cell.data,
-        "percent": cell.percent,
-        "split": cell.split,
-        "noise": cell.noise,
-        "accuracy": outcome.accuracy,
-        "validation_accuracy": outcome.validation_accuracy,
-        "seconds": outcome.seconds,
+        **{name: getattr(cell, name) for name in OF_CELL},
+        **{name: getattr(outcome, name) for name in MEASURED},
         "budget": budget.units,
         "candidates": budget.candidates,
         "unit_steps": budget.unit_steps,
         "unit_seconds": np.nan if budget.unit_seconds is None else budget.unit_seconds,
-        "seed": cell.seed,
+        "seed": cell.split,
         "failure": " ".join(outcome.failure.split()),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         **circumstances,
@@ -69,9 +49,9 @@ def row_of(outcome: Outcome, circumstances: dict[str, str]) -> Row:
 
 
 def _cell_of(row: Row) -> Cell:
-    unit_seconds = None if np.isnan(row["unit_seconds"]) else row["unit_seconds"]
-    budget = Budget(row["budget"], row["candidates"], row["unit_steps"], unit_seconds)
-    return Cell(row["method"], row["data"], row["percent"], row["split"], row["noise"], budget)
+    units, candidates, unit_steps, unit_seconds = (row[name] for name in OF_BUDGET)
+    budget = Budget(units, candidates, unit_steps, None if np.isnan(unit_seconds) else unit_seconds)
+    return Cell(budget=budget, **{name: row[name] for name in OF_CELL})
 
 
 class Rows:
@@ -95,15 +75,14 @@ class Rows:
 
     def frame(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The results that there are of these cells, in their order."""
-        return _frame([self._rows[cell] for cell in cells if self.has(cell)])
+        return pd.DataFrame([self._rows[cell] for cell in cells if self.has(cell)], columns=list(COLUMNS))
 
     def add(self, row: Row) -> None:
         self._rows[_cell_of(row)] = row
         try:
             with self.path.open("a", newline="", encoding="utf-8") as file:
-                _frame([row]).to_csv(file, header=file.tell() == 0, index=False, lineterminator="\n")
-                file.flush()
-                os.fsync(file.fileno())
+                line = pd.DataFrame([row], columns=list(COLUMNS))
+                line.to_csv(file, header=file.tell() == 0, index=False, lineterminator="\n")
         except OSError as error:
             raise OutputError(
                 f"{self.path} cannot be added to ({error.strerror}): make room and run the same command again; "
@@ -111,53 +90,35 @@ class Rows:
             ) from error
 
 
-def _frame(rows: list[Row]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
 def _cut_torn_line(path: Path) -> int:
     """What comes after the end of the last whole line was being written when the run died. Returns what is left."""
     whole = path.read_bytes().rfind(b"\n") + 1
-    if whole < path.stat().st_size:
-        os.truncate(path, whole)
+    os.truncate(path, whole)
     return whole
 
 
 def _read(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = csv.reader(file)
-        try:
-            if (head := next(lines)) != list(COLUMNS):
-                raise ValueError(f"its columns are {', '.join(head)}")
-            return [_row(line) for line in lines]
-        except ValueError as error:
-            raise InputError(
-                f"Line {lines.line_num} of {path} is no row of this version of `pglearn reproduce` ({error}): "
-                "take it out, or name another folder with -o."
-            ) from error
-
-
-def _row(line: list[str]) -> Row:
-    cells = zip(COLUMNS.items(), line, strict=True)
-    return {name: kind(text or "nan") if kind is float else kind(text) for (name, kind), text in cells}
+    numbers = [name for name, kind in COLUMNS.items() if kind is float]
+    try:
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        if list(rows) != list(COLUMNS):
+            raise ValueError(f"its columns are {', '.join(map(str, rows))}")
+        rows[numbers] = rows[numbers].replace("", "nan")
+        rows = rows.astype(COLUMNS)
+    except ValueError as error:
+        raise InputError(
+            f"{path} has rows that are not of this version of `pglearn reproduce` ({error}): "
+            "take them out, or name another folder with -o."
+        ) from error
+    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
 def circumstances(command: str) -> dict[str, str]:
     """What every row says of where it comes from."""
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return {"versions": _versions(), "machine": machine, "command": " ".join(command.split())}
-
-
-def _versions() -> str:
-    import scipy
-    import sklearn
-
-    import pglearn
-
     # A short checksum of pglearn's own source, because what has one version number may differ between two days.
     paths = sorted(Path(pglearn.__file__).parent.rglob("*.py"))
     source = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:8]
-    return (
-        f"pglearn {pglearn.__version__} {source}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    )
+    others = [f"{name} {version(name)}" for name in ("NumPy", "SciPy", "scikit-learn")]
+    versions = [f"pglearn {pglearn.__version__} {source}", f"Python {platform.python_version()}", *others]
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return {"versions": ", ".join(versions), "machine": machine, "command": " ".join(command.split())}

@@ -1,11 +1,12 @@
 """One search of PG-learn watched from outside: what each candidate would have answered at the end of each round.
 
 The search tells its listeners where its candidates stand (`pglearn.search.events`). Their labels are worked out when
-the fit is over, so that looking costs the search no time, and scored by the harness.
+the fit is over, so that looking costs the search no time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,29 +23,6 @@ from pglearn.objective.propagation import LGC
 from pglearn.search import Event
 
 
-class Watcher:
-    """A listener that keeps where the candidates stood at the end of each round."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self._until = 0.0
-
-    def __call__(self, event: Event) -> None:
-        if event["event"] == "round_started":
-            self._until = float(event["until"])
-        elif event["event"] == "candidate_advanced" and np.isfinite(event["loss"]):
-            self.events.append(event | {"until": self._until, "validation": event["accuracy"]})
-
-    def trace(self, model: Any, X: Array, y: Array) -> Trace:
-        """After the fit, with the labels of all rows in place of the accuracy on the test rows. The candidates of the
-        paper's PG-learn weigh the features as they are given."""
-        problem, engine = Problem.of(X, y), CPUEngine(propagation=LGC(model.alpha))
-        graphs = (weighted_graph(X, event["a"], event["k"]) for event in self.events)
-        labels = [problem.classes[engine.propagate(problem, graph).F.argmax(axis=1)] for graph in graphs]
-        rows = pd.DataFrame(self.events, columns=["candidate", "until", "loss", "validation"])
-        return Trace(rows.assign(test=labels), np.asarray(model.feature_weights_))
-
-
 @dataclass(frozen=True, eq=False)
 class Trace:
     """A row per candidate and round, in the order of the rounds, and the learned weights.
@@ -56,13 +34,30 @@ class Trace:
     rows: pd.DataFrame
     weights: Array
 
+    @classmethod
+    def from_events(
+        cls, events: Sequence[Event], model: Any, X: Array, y: Array, accuracy: Callable[[Array], float]
+    ) -> Trace:
+        """After the fit. The candidates of the paper's PG-learn weigh the features as they are given."""
+        problem, engine = Problem.of(X, y), CPUEngine(propagation=LGC(model.alpha))
+        rows, until = [], 0.0
+        for event in events:
+            if event["event"] == "round_started":
+                until = float(event["until"])
+            elif event["event"] == "candidate_advanced" and np.isfinite(event["loss"]):
+                F = engine.propagate(problem, weighted_graph(X, event["a"], event["k"])).F
+                test = accuracy(problem.classes[F.argmax(axis=1)])
+                rows.append((event["candidate"], until, event["loss"], event["accuracy"], test))
+        columns = ["candidate", "until", "loss", "validation", "test"]
+        return cls(pd.DataFrame(rows, columns=columns), np.asarray(model.feature_weights_))
+
     @property
     def best(self) -> pd.DataFrame:
         """At the end of each round, the candidate with the lowest loss of those that were alive."""
         return self.rows.loc[self.rows.groupby("until")["loss"].idxmin()]
 
     def save(self, path: Path) -> None:
-        columns: dict[str, Any] = {str(name): column.to_numpy() for name, column in self.rows.items()}
+        columns: dict[str, Any] = {str(name): column for name, column in self.rows.items()}
         with whole_file(path) as file:
             np.savez(file, weights=self.weights, **columns)
 

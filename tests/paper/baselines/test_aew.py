@@ -12,8 +12,7 @@ from tests.memory import MEASURING, needs_linux
 from tests.paper.baselines import dense
 from tests.problems import EXAMPLES, joined, partly_labelled, points
 
-from pglearn.objective.problem import Problem
-from pglearn.paper.baselines import AEW, Clock, search
+from pglearn import AEWClassifier
 from pglearn.paper.baselines.aew import LocalGraph, local_scales
 
 ELL = np.array([0.7, 1.3, 0.0, 1.0, 0.4])
@@ -27,14 +26,14 @@ def scales(X, k):
 
 @pytest.mark.parametrize("k", [3, 7, 9])
 def test_the_graph_is_the_one_written_out_and_spreads_all_labels(k):
-    problem = Problem.of(points(26, d=5), partly_labelled(26, 9), validation="holdout")
-    method = AEW(0.9, (k, k))
-    trial = next(method.trials(problem, Clock(1000)))
-    graph, solution = method.answer(problem, trial)
-    np.testing.assert_array_equal(joined(graph.edges), oracle.neighbours(problem.X, np.ones(5), k))
-    W = dense.local_weights(problem.X, np.sqrt(trial.a), joined(graph.edges), scales(problem.X, k))
-    np.testing.assert_allclose(graph.W.toarray(), W, rtol=1e-10)
-    np.testing.assert_allclose(solution.F, oracle.lgc(oracle.normalised(W), problem.sources(), 0.9), atol=1e-8)
+    X, y = points(26, d=5), partly_labelled(26, 9)
+    model = AEWClassifier(alpha=0.9, k_range=(k, k), budget=1000).fit(X, y)
+    edges, s = oracle.neighbours(X, np.ones(5), k), scales(X, k)
+    mean = np.mean((1 / np.outer(s, s))[edges])
+    W = dense.local_weights(X, np.sqrt(model.feature_weights_ / mean), edges, s)
+    np.testing.assert_allclose(model.graph_.toarray(), W, rtol=1e-10)
+    F = oracle.lgc(oracle.normalised(W), np.eye(3)[y] * (y >= 0)[:, None], 0.9)
+    np.testing.assert_allclose(model.label_distributions_, oracle.row_normalised(F), atol=1e-8)
 
 
 def test_reconstruction_error_and_its_gradient_are_those_of_central_differences():
@@ -60,25 +59,19 @@ def test_duplicates_have_the_smallest_scale_that_is_not_zero():
 
 
 def test_every_k_is_tried_once_and_the_error_falls_until_the_budget_cuts_a_descent_short():
-    problem = Problem.of(points(60, d=5), partly_labelled(60, 15))
-    method, clock = AEW(0.9, (3, 8)), Clock(10_000)
-    found = search(method, problem, clock)
-    assert found.reason == "finished"
-    assert found.trials["k"].tolist() == [3, 8, 5, 4, 6, 7]
-    assert clock.evaluations == (found.trials["step"] + 1).sum()
-    for k, loss in zip(found.trials["k"], found.trials["loss"], strict=True):
-        assert loss < LocalGraph.from_problem(problem, k).evaluated(np.ones(5)).g
-    clock = Clock(3)
-    found = search(method, problem, clock)
-    assert (clock.evaluations, len(found.trials["k"])) == (3, 1)
-    assert 0 <= found.best.accuracy <= 1
-
-
-def test_labels_are_not_looked_at():
     X, y = points(60, d=5), partly_labelled(60, 15)
+    model = AEWClassifier(k_range=(3, 8), budget=10_000).fit(X, y)
+    results = model.search_results_
+    assert model.stop_reason_ == "finished"
+    assert results["k"].tolist() == [3, 8, 5, 4, 6, 7]
+    assert results["spent"][-1] == (results["step"] + 1).sum()
+    for k, loss in zip(results["k"], results["loss"], strict=True):
+        assert loss < dense.reconstruction(X, np.ones(5), oracle.neighbours(X, np.ones(5), k), scales(X, k))
     other = np.where(y >= 0, (y + np.arange(60)) % 3, -1)
-    learned = [next(AEW(0.9, (6, 6)).trials(Problem.of(X, labels), Clock(1000))).a for labels in (y, other)]
-    np.testing.assert_array_equal(*learned)
+    same = AEWClassifier(k_range=(3, 8), budget=10_000).fit(X, other).search_results_
+    np.testing.assert_array_equal(same["loss"], results["loss"], "labels are not looked at")
+    cut = AEWClassifier(k_range=(3, 8), budget=3).fit(X, y).search_results_
+    assert (cut["spent"].tolist(), cut["step"].tolist()) == ([3], [2])
 
 
 @needs_linux

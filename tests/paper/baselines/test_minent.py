@@ -11,10 +11,11 @@ from tests.paper.baselines import dense
 from tests.problems import EXAMPLES, joined, partly_labelled, points
 
 import pglearn
+from pglearn import MinEntClassifier
 from pglearn.objective.folds import VALIDATIONS
-from pglearn.objective.graph import weighted_graph
+from pglearn.objective.graph import mean_distance, weighted_graph
 from pglearn.objective.problem import Problem
-from pglearn.paper.baselines import Clock, MinEnt, SpreadMinEnt
+from pglearn.paper.baselines.base import Clock
 from pglearn.paper.baselines.harmonic import Harmonic
 from pglearn.paper.baselines.minent import EPSILONS, MOST_STEPS, evaluated
 from pglearn.search import Draws, Space
@@ -76,21 +77,19 @@ def test_a_point_is_judged_on_labels_that_did_not_answer(validation):
 
 def test_a_table_without_unlabelled_rows_has_no_entropy():
     point = evaluated(Problem.of(points(20), partly_labelled(20, 20)), 4, np.full(4, 1.5), 0.05)
-    assert point.g == 0
-    assert not point.dg_dx.any()
-    assert 0 < point.accuracy <= 1
+    assert (point.g, point.dg_dx.any(), 0 < point.accuracy <= 1) == (0, False, True)
 
 
 def test_descents_start_from_one_bandwidth_for_all_and_the_answer_has_all_labels_clamped():
     problem = Problem.of(points(40), partly_labelled(40, 12), validation="holdout")
-    method, clock = MinEnt((4, 9), (0.5, 5.0), seed=0), Clock(1000)
-    trials = list(islice(method.trials(problem, clock), 200))
+    method, clock = MinEntClassifier(k_range=(4, 9), bandwidth_range=(0.2, 2.0)), Clock(1000)
+    trials, mean = list(islice(method.trials(problem, clock, seed=0), 200)), mean_distance(problem.X, 0)
     assert clock.evaluations == 200
     starts = [trial for trial in trials if trial.step == 0]
     assert len({(trial.k, *trial.settings.values()) for trial in starts}) == len(starts) > 3
     for start in starts:
         assert np.ptp(start.a) == 0
-        assert 0.5 <= start.a[0] ** -0.5 <= 5.0
+        assert 0.2 * mean <= start.a[0] ** -0.5 <= 2 * mean
         assert start.settings["epsilon"] in EPSILONS
     first = [trial.loss for trial in trials if trial.candidate == 0]
     assert min(first) < first[0]
@@ -107,18 +106,18 @@ def test_descents_start_from_one_bandwidth_for_all_and_the_answer_has_all_labels
 def test_the_entropy_of_lgc_is_followed_downhill_from_pglearns_draws():
     X, y = points(40), partly_labelled(40, 12)
     problem = Problem.of(X, y, validation="holdout", seed=3)
-    method = SpreadMinEnt(0.9, Draws((Space(4, 2.0),), (1, 8), (0.1, 10.0), seed=3))
-    trials = list(islice(method.trials(problem, Clock(1000)), 150))
+    method = MinEntClassifier(propagation="lgc", k_range=(1, 8))
+    draws = Draws((Space(4, mean_distance(X, 3)),), (1, 8), (0.1, 10.0), seed=3)
+    trials = list(islice(method.trials(problem, Clock(1000), seed=3), 150))
     for trial in trials[:5]:
-        options = {"k": trial.k, "loss": "entropy", "validation": "holdout", "alpha": 0.9, "random_state": 3}
+        options = {"k": trial.k, "loss": "entropy", "validation": "holdout", "random_state": 3}
         g, _ = pglearn.loss_and_gradient(X, y, a=trial.a, **options)
         assert trial.loss == trial.tie_break == pytest.approx(g, rel=1e-6)
-        assert trial.accuracy == method.accuracy(problem, weighted_graph(X, trial.a, trial.k))
     starts = [trial for trial in trials if trial.step == 0]
     assert len(starts) > 1
     fell = []
     for start in starts[:-1]:
-        np.testing.assert_array_equal(start.a, method.draws.draw(start.candidate).a)
+        np.testing.assert_array_equal(start.a, draws.draw(start.candidate).a)
         own = [trial.loss for trial in trials if trial.candidate == start.candidate]
         assert len(own) <= MOST_STEPS + 1
         fell.append(min(own) < own[0])

@@ -1,22 +1,9 @@
-"""The methods that the paper compares PG-learn with: the mathematics and the search of each."""
+"""The methods that the paper compares PG-learn with, one file each, as scikit-learn classifiers."""
 
-from pglearn.paper.baselines.aew import AEW
-from pglearn.paper.baselines.grid import Grid
-from pglearn.paper.baselines.idml import IDML
-from pglearn.paper.baselines.minent import MinEnt, SpreadMinEnt
-from pglearn.paper.baselines.random import Rand
-from pglearn.paper.baselines.search import Clock, Found, Method, Trial, search
+from pglearn.paper.baselines.aew import AEWClassifier
+from pglearn.paper.baselines.grid import GridClassifier
+from pglearn.paper.baselines.idml import IDMLClassifier
+from pglearn.paper.baselines.minent import MinEntClassifier
+from pglearn.paper.baselines.random import RandClassifier
 
-__all__ = [
-    "AEW",
-    "IDML",
-    "Clock",
-    "Found",
-    "Grid",
-    "Method",
-    "MinEnt",
-    "Rand",
-    "SpreadMinEnt",
-    "Trial",
-    "search",
-]
+__all__ = ["AEWClassifier", "GridClassifier", "IDMLClassifier", "MinEntClassifier", "RandClassifier"]

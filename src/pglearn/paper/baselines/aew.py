@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,37 +28,47 @@ from pglearn.objective.graph import Edges, Graph, k_nearest
 from pglearn.objective.graph.differences import Differences, differences
 from pglearn.objective.graph.weights import edge_differences, graph_of_exponents
 from pglearn.objective.problem import Problem
+from pglearn.paper.baselines.backtracking import Point, descended
+from pglearn.paper.baselines.base import BaselineClassifier, Clock, Trial
 from pglearn.paper.baselines.grid import halvings
-from pglearn.paper.baselines.projected import Point, descended
-from pglearn.paper.baselines.search import Clock, SpreadingMethod, Trial
 
 SCALE_NEIGHBOUR = 7
 
 
-@dataclass(frozen=True)
-class AEW(SpreadingMethod):
-    """One descent on ℓ per k; the ends of k_range first, then what halves the gaps between those seen."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class AEWClassifier(BaselineClassifier):
+    """AEW: edge weights by which every row is best made up of its neighbours (Karasuyama & Mamitsuka 2017).
 
-    name: ClassVar[str] = "AEW"
-    k_range: tuple[int, int]
+    The edges are those of the raw data; a factor per feature is learned without a look at the labels, with bandwidths
+    local to every row. Only k is searched, and each k once: the search may end before its budget does.
 
-    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+    Parameters and attributes are those of :class:`pglearn.GridClassifier`, without `bandwidth_range`. An evaluation is
+    one value and gradient of the reconstruction error; a descent that the budget cuts short is judged where it stands.
+    `feature_weights_` are the means over all edges of ℓ_m² / (s_i s_j), s being the local scales. New rows, which have
+    none, are labelled with these.
+    """
+
+    alpha: float = 0.99
+
+    def trials(self, problem: Problem, clock: Clock, seed: int) -> Iterator[Trial]:
+        """One descent on ℓ per k; the ends of k_range first, then what halves the gaps between those seen."""
         for number, k in enumerate(halvings(*self.k_range)):
             local = LocalGraph.from_problem(problem, k)
-            seen = 0
-            best: Point | None = None
+            seen = []
             for point in descended(local.evaluated, np.ones(problem.X.shape[1])):
                 clock.tick()
-                seen += 1
-                best = point if best is None or point.g < best.g else best
+                seen.append(point)
                 if clock.reason:
                     break
-            assert best is not None
-            accuracy = self.accuracy(problem, local.graph(best.x))
-            yield Trial(number, seen - 1, k, best.x**2, accuracy, best.g)
+            best = min(seen, key=lambda point: point.g)
+            accuracy = self._accuracy(problem, local.graph(best.x))
+            yield Trial(number, len(seen) - 1, k, best.x**2, accuracy, best.g)
 
-    def graph(self, problem: Problem, k: int, a: Array) -> Graph:
+    def _graph(self, problem: Problem, k: int, a: Array) -> Graph:
         return LocalGraph.from_problem(problem, k).graph(np.sqrt(a))
+
+    def _weights(self, problem: Problem, best: Trial) -> Array:
+        return np.asarray(best.a * np.mean(1 / LocalGraph.from_problem(problem, best.k).scales))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,19 +27,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import ClassVar
 
 import numpy as np
+from scipy.spatial.distance import pdist
 from scipy.special import entr
-from sklearn.metrics import pairwise_distances
 
 from pglearn.arrays import Array
 from pglearn.objective.graph import Graph
 from pglearn.objective.labels import UNLABELLED
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
+from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial, mass_normalised, random_start
 from pglearn.paper.baselines.itml import Pairs, learned_metric
-from pglearn.paper.baselines.search import Clock, SpreadingMethod, Trial, log_uniform, mass_normalised
 
 BETAS = (0.05, 0.1, 0.15, 0.2)
 PERCENTILES = (5, 95)
@@ -48,24 +47,27 @@ PAIRS_PER_CLASS2, MOST_PAIRS = 10, 500  # of either kind
 MOST_ROWS = 1000  # rows of which all pairs are looked at
 
 
-@dataclass(frozen=True)
-class IDML(SpreadingMethod):
-    """Self-training from random (k, ρ, β)."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class IDMLClassifier(BandwidthClassifier):
+    """IDML: self-training around a learned metric (Dhillon, Talukdar, Crammer 2010).
 
-    name: ClassVar[str] = "IDML"
-    k_range: tuple[int, int]
-    sigma_range: tuple[float, float]
-    seed: int
+    Rounds of metric learning (ITML), label spreading and labelling the surest rows. At the end the metric and the
+    guessed labels of the best round are kept, and labels are spread once more with all that were given.
 
-    def trials(self, problem: Problem, clock: Clock) -> Iterator[Trial]:
+    Parameters and attributes are those of :class:`pglearn.GridClassifier`. An evaluation is one round, and
+    `bandwidth_range` that of ρ, σ = ρ d̄.
+    """
+
+    alpha: float = 0.99
+
+    def trials(self, problem: Problem, clock: Clock, seed: int) -> Iterator[Trial]:
         shown = problem.shown
         parts = {name: getattr(problem, name)[shown] for name in ("labelled", "codes", "fold", "scored")}
         tuning = replace(problem, **parts)
-        bounds = distance_bounds(problem.X, self.seed)
+        bounds, sigma_range = distance_bounds(problem.X, seed), self._sigma_range(problem, seed)
         for number in count():
-            rng = np.random.default_rng([self.seed, number])
-            k = int(rng.integers(*self.k_range, endpoint=True))
-            sigma, beta = log_uniform(rng, *self.sigma_range), float(rng.choice(BETAS))
+            rng = np.random.default_rng([seed, number])
+            k, sigma, beta = random_start(rng, self.k_range, sigma_range, BETAS)
             A, new = np.ones(problem.X.shape[1]), tuning.labelled
             codes = np.full(len(problem.X), UNLABELLED)
             codes[tuning.labelled] = tuning.codes
@@ -74,10 +76,10 @@ class IDML(SpreadingMethod):
                 if bounds is not None:
                     A = learned_metric(labelled_pairs(problem.X, codes, new, bounds, rng), A)
                 a = A * (1 / (2 * sigma**2))
-                graph = self.graph(problem, k, a)
+                graph = self._graph(problem, k, a)
                 F = self._answer(tuning, graph, guesses)
-                fair = len(tuning.labelled) < len(problem.labelled)
-                accuracy = _accuracy(problem, F) if fair else self.accuracy(problem, graph)
+                is_fair = len(tuning.labelled) < len(problem.labelled)
+                accuracy = _share_right(problem, F) if is_fair else self._accuracy(problem, graph)
                 clock.tick()
                 yield Trial(number, step, k, a, accuracy, settings={"sigma": sigma, "beta": beta}, guesses=guesses)
                 new = confident_rows(F, codes, beta)
@@ -88,7 +90,7 @@ class IDML(SpreadingMethod):
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         assert trial.guesses is not None
-        graph = self.graph(problem, trial.k, trial.a)
+        graph = self._graph(problem, trial.k, trial.a)
         F = self._answer(problem, graph, trial.guesses)
         return graph, Solution(F, iterations=0, residual=0.0, converged=True)
 
@@ -97,7 +99,7 @@ class IDML(SpreadingMethod):
         beliefs = np.zeros((len(problem.X), problem.n_classes))
         guessed = np.flatnonzero(guesses != UNLABELLED)
         beliefs[guessed, guesses[guessed]] = 1
-        solution = self.spread(problem, graph, beliefs)
+        solution = self._spread(problem, graph, beliefs)
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= solution.doubt()] = 0
         return mass_normalised(F)
@@ -116,7 +118,7 @@ def distance_bounds(X: Array, seed: int) -> tuple[float, float] | None:
     Where so many rows are the same that l is 0, the smallest distance that is not; None if all are the same.
     """
     rows = _some(np.arange(len(X)), MOST_ROWS, np.random.default_rng(seed))
-    d2 = pairwise_distances(X[rows], metric="sqeuclidean")[np.triu_indices(len(rows), 1)]
+    d2 = pdist(X[rows], "sqeuclidean")
     if not d2.any():
         return None
     least = float(d2[d2 > 0].min())
@@ -141,6 +143,6 @@ def _some(items: Array, most: int, rng: np.random.Generator) -> Array:
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 
-def _accuracy(problem: Problem, F: Array) -> float:
+def _share_right(problem: Problem, F: Array) -> float:
     rows = F[problem.labelled[problem.scored]]
     return float(((rows.argmax(axis=1) == problem.scored_codes) & rows.any(axis=1)).mean())

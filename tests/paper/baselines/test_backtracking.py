@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pglearn.paper.baselines.projected import Point, descended
+from pglearn.paper.baselines.backtracking import Point, descended
 
 
 def test_it_comes_to_the_lowest_point_of_a_narrow_valley_and_tells_of_every_evaluation():
