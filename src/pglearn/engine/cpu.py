@@ -17,7 +17,7 @@ from pglearn.objective.graph.neighbours import scaled_points
 from pglearn.objective.graph.weights import graph_of_exponents
 from pglearn.objective.loss import Log, Loss, row_normalised, share_right
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import LGC, Propagation, Solution
+from pglearn.objective.propagation import PROPAGATIONS, Propagation, Solution
 
 SEARCH_EVERY = {"float32": 2, "float64": 1}  # evaluations for which edges stay in a search, by its precision
 
@@ -39,7 +39,7 @@ class CPUEngine:
     """One configuration after another. Neighbours are found in the precision of X, solves are in the propagation's."""
 
     loss: Loss = field(default_factory=Log)
-    propagation: Propagation = field(default_factory=LGC)
+    propagation: Propagation = field(default_factory=PROPAGATIONS["lgc"])
     neighbours: str = "exact"
     """"exact" or "approximate"."""
     search_every: int = 1

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
 from pglearn.arrays import Array
-from pglearn.ensemble.answer import SELECTIONS, Table, concluded
+from pglearn.ensemble import SELECTIONS, GraphEnsemble, Table, concluded
 from pglearn.ensemble.class_shares import checked_prior
-from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.ensemble.suggestions import suggestions
 from pglearn.estimators.base import TableClassifier, check_several_rows, one_column
 from pglearn.estimators.settings import Settings, propagation_of
@@ -24,8 +23,7 @@ from pglearn.objective.problem import Problem
 from pglearn.objective.searched import searched_problem
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.progress import progress_bar
-from pglearn.search import Listener, history, search_results, warn_of_search
-from pglearn.search.events import Stream
+from pglearn.search import Listener, Stream, history, search_results, warn_of_search
 from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
 from pglearn.tables.scaling import Scaling
 

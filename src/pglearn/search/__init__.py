@@ -2,7 +2,7 @@
 
 from pglearn.search.descent import Descent, Limit
 from pglearn.search.draws import Draws, Space
-from pglearn.search.events import Event, EventLog, Listener, read_events
+from pglearn.search.events import VERSION, Event, EventLog, Listener, Stream, read_events
 from pglearn.search.executors import Serial, Threads, Workers, workers_for
 from pglearn.search.halving import Search, SearchResult
 from pglearn.search.pool import LARGE, Pool
@@ -12,6 +12,7 @@ from pglearn.search.schedule import Schedule
 
 __all__ = [
     "LARGE",
+    "VERSION",
     "Descent",
     "Draws",
     "Event",
@@ -26,6 +27,7 @@ __all__ = [
     "SearchResult",
     "Serial",
     "Space",
+    "Stream",
     "Threads",
     "Workers",
     "history",

@@ -18,8 +18,7 @@ import numpy as np
 from pglearn import parameters
 from pglearn.arrays import Array
 from pglearn.engine import CPUEngine
-from pglearn.ensemble.answer import warn_if_unsolved
-from pglearn.ensemble.graph_ensemble import GraphEnsemble, Member
+from pglearn.ensemble import GraphEnsemble, Member, warn_if_unsolved
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.objective.graph import Graph, mean_distance, weighted_graph
 from pglearn.objective.loss import share_right
@@ -28,8 +27,7 @@ from pglearn.objective.propagation import LGC, Solution
 from pglearn.objective.views import given_view
 from pglearn.runtime.interrupts import FirstInterrupt, first_interrupt
 from pglearn.runtime.threads import one_thread
-from pglearn.search import Draws, Listener, Run, Space
-from pglearn.search.events import VERSION, Stream
+from pglearn.search import VERSION, Draws, Listener, Run, Space, Stream
 from pglearn.tables.scaling import Scaling
 
 # Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
