@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pglearn import parameters
 from pglearn.arrays import Array
-from pglearn.ensemble import SELECTIONS, GraphEnsemble, Table, concluded
-from pglearn.ensemble.class_shares import checked_prior
+from pglearn.ensemble import SELECTIONS, GraphEnsemble, Table, checked_prior, concluded
 from pglearn.ensemble.suggestions import suggestions
 from pglearn.estimators.base import TableClassifier, check_several_rows, one_column
 from pglearn.estimators.settings import Settings, propagation_of
@@ -250,14 +249,17 @@ class PGLearnClassifier(TableClassifier):
         second Ctrl-C stops as usual.
         """
         begun = time.time()
+        # Validate the parameters, X and y.
         settings = Settings(self, y)
         X = self._numbers(X, reset=True)
         check_several_rows(X)
+        # Scale the features; hide labels in folds; make the views, and of a large table a sample to search on.
         scaling = Scaling.for_points(X, self.scale)
         problem = Problem.of(scaling.transform(X), one_column(y), validation=self.validation, seed=settings.seed)
         shares = settings.class_shares(problem)
         views, searched = searched_problem(problem, settings.views(problem), self.dtype, settings.seed)
         table = Table(scaling, views, problem, is_sampled=searched.n < problem.n)
+        # Choose what evaluates a graph: its loss and gradient in the search, its labels in the answer.
         search = settings.search(searched)
         engine = settings.engine(searched, search.evaluations)
         answering = settings.engine_of_answer(engine, table)
@@ -267,11 +269,13 @@ class PGLearnClassifier(TableClassifier):
             settings.opened_checkpoint(table, engine) as checkpoint,
             progress_bar(self.verbose) as shown,
         ):
+            # Search: Algorithm 2 of the paper over Algorithm 1.
             stream = (*shown, *listeners)
             with settings.pool(searched, engine) as pool:
                 interrupt.calls(pool.stop)
                 about = settings.about(table, searched, engine)
                 result = search.run(pool, stream, checkpoint, begun, **about)
+            # Answer: the chosen runs label all rows with all labels.
             chosen = SELECTIONS[self.selection](result.found, search.schedule.survivors)
 
             def is_over() -> bool:

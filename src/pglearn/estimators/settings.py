@@ -11,8 +11,7 @@ import numpy as np
 from pglearn import parameters
 from pglearn.arrays import Array, parts_of
 from pglearn.engine import Engine, announce_neighbours, chosen_engine, neighbours_among
-from pglearn.ensemble import SELECTIONS, Table
-from pglearn.ensemble.class_shares import checked_prior
+from pglearn.ensemble import SELECTIONS, Table, checked_prior
 from pglearn.errors import InputError
 from pglearn.estimators.base import about, check_labels_given
 from pglearn.objective.graph import mean_distance
