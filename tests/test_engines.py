@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_absurd_weights_in_one_configuration_do_not_touch_the_others(weight, pos
         assert_same(one, other, precision)
 
 
-@pytest.mark.parametrize(("name", "loss"), [*zip(EXAMPLES, LABEL_LOSSES, strict=True)])
+@pytest.mark.parametrize(("name", "loss"), [*zip(cycle(EXAMPLES), LABEL_LOSSES, strict=False)])
 def test_the_same_call_twice_is_bit_identical_and_writes_to_nothing(name, loss, make_engine):
     example, engine = EXAMPLES[name], make_engine(LOSSES[loss](), LGC())
     X, a = example.X.copy(), example.a.copy()

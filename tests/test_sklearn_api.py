@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -206,7 +207,7 @@ def test_the_setting_of_the_paper():
     assert (model.fit(X, y).transduction_ == classes).mean() > 0.9
 
 
-@pytest.mark.parametrize(("loss", "validation"), [*zip(LOSSES, 2 * list(VALIDATIONS), strict=True)])
+@pytest.mark.parametrize(("loss", "validation"), [*zip(LOSSES, cycle(VALIDATIONS), strict=False)])
 def test_every_loss_and_validation_finds_easy_classes(loss, validation):
     X, y, classes = blobs(labelled=18)
     model = quick(loss=loss, validation=validation).fit(X, y)

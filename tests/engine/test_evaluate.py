@@ -83,7 +83,7 @@ SHAPE = "give a table of at least two rows, one point per row."
             "loss='hinge' is not known: choose one of 'log', 'ranking', 'error', 'power', 'exponential'",
         ),
         ({"validation": "half"}, "validation='half' is not known: choose one of 'loo', 'kfold', 'holdout'."),
-        ({"propagation": "none"}, "propagation='none' is not known: choose one of 'lgc'."),
+        ({"propagation": "none"}, "propagation='none' is not known: choose one of 'lgc'"),
         ({"engine": "abacus"}, "engine='abacus' is not known: choose one of 'auto', 'cpu', 'torch'."),
         ({"neighbors": "some"}, "neighbors='some' is not known: choose one of 'auto', 'exact', 'approximate'."),
         ({"dtype": "float16"}, "dtype='float16' is not known: choose one of 'float64', 'float32'."),

@@ -125,7 +125,7 @@ class Solved:
     def __init__(self, F):
         self.F, self.given = F, []
 
-    def reach(self, graph, sources):
+    def reach(self, graph, sources, labelled):
         self.given.append(sources)
         return self.F[:, : sources.shape[1]]
 

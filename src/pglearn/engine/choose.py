@@ -21,7 +21,8 @@ from pglearn.parameters import choice
 
 # Below this many seconds on one core a GPU is not worth its start (loading torch, a context, compiling kernels).
 WORTH_SECONDS = 10.0
-OF_TORCH = ("lgc",)  # the propagations that it knows
+# What the torch engine knows: without a look at torch, which takes long to load.
+LOSSES_OF_TORCH, PROPAGATIONS_OF_TORCH = ("log", "ranking", "error", "power", "exponential"), ("lgc",)
 DISTANCES_PER_SECOND, UNKNOWNS_PER_SECOND = 8e10, 2e7  # of a core: features of distances, rows × labels of a solve
 
 
@@ -46,9 +47,9 @@ def chosen_engine(
     refused = ""
     if neighbors == "approximate":
         refused = "The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'."
-    elif loss.is_of_unlabelled:
-        refused = "loss='entropy' is not known to the torch engine: use engine='cpu', or another loss."
-    elif propagation.name not in OF_TORCH:
+    elif loss.name not in LOSSES_OF_TORCH:
+        refused = f"loss={loss.name!r} is not known to the torch engine: use engine='cpu', or another loss."
+    elif propagation.name not in PROPAGATIONS_OF_TORCH:
         refused = f"propagation={propagation.name!r} is not known to the torch engine: use engine='cpu'."
     elif stays_sparse:
         refused = "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."

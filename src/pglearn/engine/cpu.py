@@ -39,7 +39,7 @@ class CPUEngine:
     """One configuration after another. Neighbours are found in the precision of X, solves are in the propagation's."""
 
     loss: Loss = field(default_factory=Log)
-    propagation: Propagation = field(default_factory=PROPAGATIONS["lgc"])
+    propagation: Propagation = field(default_factory=lambda: PROPAGATIONS["lgc"](0.99))
     neighbours: str = "exact"
     """"exact" or "approximate"."""
     search_every: int = 1

@@ -35,7 +35,7 @@ def suggested(propagation: Propagation, graph: Graph, probabilities: Array, labe
     pool = _pool(doubt, labelled, n)
     each = np.arange(len(pool))
     sources = sparse.csc_matrix((np.ones(len(pool)), (pool, each)), shape=(len(doubt), len(pool)))
-    reach = propagation.reach(graph, sources)
+    reach = propagation.reach(graph, sources, labelled)
     reach /= reach[pool, each]  # in place: of a large table it is by far the largest array there is
     np.clip(reach, 0, 1, out=reach)
     chosen: list[int] = []
@@ -51,7 +51,7 @@ def doubts(propagation: Propagation, graph: Graph, probabilities: Array, labelle
     """How much is unknown of every row, from 0 (it is labelled) to 1."""
     sources = np.zeros((len(probabilities), 1))
     sources[labelled] = 1
-    arrived = np.maximum(propagation.reach(graph, sources)[:, 0], 0)
+    arrived = np.maximum(propagation.reach(graph, sources, labelled)[:, 0], 0)
     usual = np.median(np.delete(arrived, labelled)) if len(labelled) < len(arrived) else 1.0
     arrived_share = np.minimum(arrived / usual, 1) if usual > 0 else (arrived > 0).astype(float)
     doubt = 1 - (1 - entropy(probabilities)) * arrived_share

@@ -7,14 +7,7 @@ from pglearn.objective.loss.entropy import Entropy
 from pglearn.objective.loss.pointwise import Error, Exponential, Log, Power
 from pglearn.objective.loss.ranking import Ranking
 
-LOSSES: dict[str, type[Loss]] = {
-    "log": Log,
-    "ranking": Ranking,
-    "error": Error,
-    "power": Power,
-    "exponential": Exponential,
-    "entropy": Entropy,
-}
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (Log, Ranking, Error, Power, Exponential, Entropy)}
 
 __all__ = [
     "LOSSES",

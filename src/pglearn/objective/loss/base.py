@@ -21,6 +21,8 @@ from pglearn.arrays import Array
 class Loss(Protocol):
     """Scores and true classes → g and ∂g/∂S."""
 
+    name: ClassVar[str]
+    """What parameters call it."""
     is_of_unlabelled: ClassVar[bool] = False
     """Whether it is of the rows without a label, and asks for no true class."""
 

@@ -21,6 +21,7 @@ LEAST = 1e-12  # a class with less than this pulls no harder than with this
 class Entropy(Loss):
     """Mean entropy of the rows."""
 
+    name: ClassVar[str] = "entropy"
     is_of_unlabelled: ClassVar[bool] = True
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]:

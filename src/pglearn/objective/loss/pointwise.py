@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class Pointwise(Loss, ABC):
 class Error(Pointwise):
     """1 − p."""
 
+    name: ClassVar[str] = "error"
+
     def of(self, p: Array) -> tuple[Array, Array]:
         return 1 - p, np.full_like(p, -1)
 
@@ -40,6 +43,8 @@ class Error(Pointwise):
 @dataclass(frozen=True)
 class Log(Pointwise):
     """−log p, with p no smaller than 1e-6."""
+
+    name: ClassVar[str] = "log"
 
     def of(self, p: Array) -> tuple[Array, Array]:
         clipped = np.maximum(p, LEAST)
@@ -49,6 +54,8 @@ class Log(Pointwise):
 @dataclass(frozen=True)
 class Power(Pointwise):
     """(1 − p)^x, x > 1."""
+
+    name: ClassVar[str] = "power"
 
     x: float = 2.0
 
@@ -63,6 +70,8 @@ class Power(Pointwise):
 @dataclass(frozen=True)
 class Exponential(Pointwise):
     """x^−p, x > 1."""
+
+    name: ClassVar[str] = "exponential"
 
     x: float = 2.0
 

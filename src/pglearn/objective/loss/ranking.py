@@ -6,6 +6,7 @@ g = Σ_c' Σ_{v ∈ V_c', v' ∉ V_c'} −log σ(S_vc' − S_v'c')
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -17,6 +18,8 @@ from pglearn.objective.loss.base import Loss
 @dataclass(frozen=True)
 class Ranking(Loss):
     """Pairwise learning to rank."""
+
+    name: ClassVar[str] = "ranking"
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]:
         g = 0.0

@@ -31,10 +31,11 @@ class Scores:
     """S, and the map from ∂g/∂S back to the edges."""
 
     S: Array
+    """s × c, not negative. Rows of any scale: they are normalised. A row of zeros is one that no label reaches."""
     least: Array | float
     """A row of S whose sum is not above this is lost in the error of the solve."""
     edge_pull: Callable[[Array], Array]
-    """From ∂g/∂S to B. The edges are held fixed."""
+    """From ∂g/∂S, which may be divided by a power of two, to B (`pglearn.objective.adjoint`). Edges are held fixed."""
 
 
 class System(Protocol):
@@ -49,7 +50,7 @@ class System(Protocol):
         ...
 
     def labels(self, beliefs: Array | None = None) -> Solution:
-        """F with every label shown, and with `beliefs` (n × c) in place of the labels that are not given."""
+        """F with every label shown; rows without one that have `beliefs` (n × c) count as labelled by them."""
         ...
 
 
@@ -64,15 +65,16 @@ class Propagation(Protocol):
         ...
 
     def system(self, graph: Graph, problem: Problem, memory: dict[str, Array] | None = None) -> System:
-        """`memory` has the solutions of an earlier graph, by what they are of: to begin from, and to be replaced."""
+        """In `memory` it may leave solutions, by what they are of, for the system of the next graph to begin from."""
         ...
 
-    def reach(self, graph: Graph, sources: RightSides) -> Array:
-        """What sources (n × q) come to at every point, but for a factor that all of them share."""
+    def reach(self, graph: Graph, sources: RightSides, labelled: Array) -> Array:
+        """How far a label at each source (a column of n × q) would reach, beside the rows that are labelled, but for a
+        factor that all sources share."""
         ...
 
     def for_search(self, dtype: str) -> Self:
-        """The same, solved for as closely as the steps of a search in that precision need."""
+        """The same, or itself, solved for as closely as the steps of a search in that precision need."""
         ...
 
     def for_large_table(self) -> Self:

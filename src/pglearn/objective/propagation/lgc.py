@@ -69,7 +69,8 @@ class LGC:
     def system(self, graph: Graph, problem: Problem, memory: dict[str, Array] | None = None) -> LGCSystem:
         return LGCSystem(problem, self.linear_system(graph, memory))
 
-    def reach(self, graph: Graph, sources: RightSides) -> Array:
+    def reach(self, graph: Graph, sources: RightSides, labelled: Array) -> Array:
+        # A source spreads the same, whatever is labelled beside it.
         return self.linear_system(graph).solve(sources).F
 
 
