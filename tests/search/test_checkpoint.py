@@ -26,7 +26,7 @@ from pglearn.sections import Sections
 
 
 class Killed(BaseException):
-    """Stands in for a SIGKILL where the moment must be exact; tests/test_resume.py kills a real process."""
+    """Stands in for a SIGKILL where the moment must be exact; tests/cli/test_resume.py kills a real process."""
 
 
 def model(folder=None, **changes):

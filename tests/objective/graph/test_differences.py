@@ -1,5 +1,5 @@
 """Differences of pairs: distances and contractions as written out, kept or made again, in either precision. Those of
-sparse rows are in tests/sparse/test_rows.py."""
+sparse rows are in test_sparse.py."""
 
 from __future__ import annotations
 
