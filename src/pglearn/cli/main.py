@@ -99,7 +99,9 @@ def _add_search_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")
     group.add_argument("--selection", metavar="NAME", help="ensemble (default) or best")
-    views = "auto (default), or some of given, components, shared, 'shared components', linear, unit and 'unit components'"
+    views = (
+        "auto (default), or some of given, components, shared, 'shared components', linear, unit and 'unit components'"
+    )
     group.add_argument("--views", nargs="+", metavar="NAME", help=views)
     shares = "class shares of the table: auto (default), labels (those of the labels), none, or yes=0.1,no=0.9"
     group.add_argument("--class-prior", metavar="SHARES", help=shares)

@@ -1,7 +1,7 @@
 """Where the mathematics meets the hardware."""
 
 from pglearn.engine.base import Configuration, Engine, Evaluation
-from pglearn.engine.choose import announce_neighbours, chosen_engine, neighbours_among
+from pglearn.engine.choose import announce_neighbours, check_engine, chosen_engine, neighbours_among
 from pglearn.engine.cpu import CPUEngine
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Engine",
     "Evaluation",
     "announce_neighbours",
+    "check_engine",
     "chosen_engine",
     "neighbours_among",
 ]

@@ -41,9 +41,23 @@ def chosen_engine(
     `dtype` is the precision of the torch engine; the CPU engine has that of the points. The torch engine finds
     neighbours exactly; the CPU engine, with `neighbors="auto"`, of tables of fewer than 10,000 rows.
     """
+    refused = check_engine(name, loss, propagation, neighbors)
+    stays_sparse = any(is_sparse(view.X) for view in problem.views)
+    if stays_sparse and name == "torch":
+        raise InputError(
+            "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
+        )
+    pays = not (refused or stays_sparse) and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS
+    if name == "torch" or (name == "auto" and pays and sees_cuda()):
+        return _torch_engine(loss, propagation, device_memory, dtype)
+    found = chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse)
+    return CPUEngine(loss, propagation, found)
+
+
+def check_engine(name: str, loss: Loss, propagation: Propagation, neighbors: str) -> str:
+    """Whether there is such an engine, and it can do what is asked for; why torch cannot, where it need not."""
     choice(name, {"auto": None, "cpu": None, "torch": None}, "engine")
     choice(neighbors, {"auto": None, "exact": None, "approximate": None}, "neighbors")
-    stays_sparse = any(is_sparse(view.X) for view in problem.views)
     refused = ""
     if neighbors == "approximate":
         refused = "The torch engine finds neighbours exactly: use engine='cpu', or neighbors='exact'."
@@ -51,15 +65,9 @@ def chosen_engine(
         refused = f"loss={loss.name!r} is not known to the torch engine: use engine='cpu', or another loss."
     elif propagation.name not in PROPAGATIONS_OF_TORCH:
         refused = f"propagation={propagation.name!r} is not known to the torch engine: use engine='cpu'."
-    elif stays_sparse:
-        refused = "X is sparse, which the torch engine does not take: use engine='cpu', or X.toarray() if it is small."
     if name == "torch" and refused:
         raise InputError(refused)
-    pays = not refused and seconds_on_a_core(problem, evaluations) > WORTH_SECONDS
-    if name == "torch" or (name == "auto" and pays and sees_cuda()):
-        return _torch_engine(loss, propagation, device_memory, dtype)
-    found = chosen_neighbours(neighbors, problem.X.shape[0], stays_sparse)
-    return CPUEngine(loss, propagation, found)
+    return refused
 
 
 def chosen_neighbours(name: str, rows: int, sparse: bool = False) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pglearn import parameters
 from pglearn.arrays import Array, parts_of
-from pglearn.engine import Engine, announce_neighbours, chosen_engine, neighbours_among
+from pglearn.engine import Engine, announce_neighbours, check_engine, chosen_engine, neighbours_among
 from pglearn.ensemble import SELECTIONS, Table, checked_prior
 from pglearn.errors import InputError
 from pglearn.estimators.base import about, check_labels_given
@@ -55,6 +55,8 @@ class Settings:
         parameters.check_positive_or_none("device_memory", model.device_memory)
         if model.engine == "cpu" and model.device_memory is not None:
             raise InputError("device_memory is for the torch engine: leave it out, or use engine='auto' or 'torch'.")
+        check_engine(model.engine, self._loss, self._propagation, model.neighbors)
+        _check_checkpoint(model.checkpoint, model.random_state)
         self._workers = workers_for(model.executor, model.n_jobs)
         if model.engine == "torch" and (model.executor is not None or not isinstance(self._workers, (Serial, Threads))):
             raise InputError(
@@ -122,14 +124,19 @@ class Settings:
             return nullcontext()
         from pglearn import __version__
 
-        parameters.check_folder("checkpoint", model.checkpoint)
-        if isinstance(model.random_state, bool) or not isinstance(model.random_state, (int, np.integer)):
-            raise InputError(
-                f"checkpoint needs a whole number as random_state, and it is {model.random_state!r}: the search could "
-                "not go on with the same draws."
-            )
         y = {"labelled": problem.labelled, "codes": problem.codes, "classes": problem.classes}
         chosen = {name: value for name, value in model.get_params().items() if name not in FREE_TO_CHANGE}
         chosen |= {"engine": engine.name, "pglearn": __version__}
         X = parts_of(table.X) | {"centre": scaling.centre, "spread": scaling.spread}
         return opened(Path(model.checkpoint), identity_of({"X": X, "y": y}, chosen))
+
+
+def _check_checkpoint(folder: Any, random_state: Any) -> None:
+    if folder is None:
+        return
+    parameters.check_folder("checkpoint", folder)
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        raise InputError(
+            f"checkpoint needs a whole number as random_state, and it is {random_state!r}: the search could not go on "
+            "with the same draws."
+        )
