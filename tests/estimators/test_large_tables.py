@@ -90,7 +90,7 @@ def test_the_answer_uses_the_labels_that_the_search_left_out(small_limits, monke
     shown = np.where(np.arange(N) < 450, y, -1)
     events = []
     fitted = model(views=["given"]).fit(X, shown, listeners=(events.append,))
-    assert (events[0]["searched"], events[0]["labelled"], events[0]["scored"]) == (300, 450, 200)
+    assert (events[0]["searched"], events[0]["labelled"], events[0]["scored"]) == (200, 450, 100)
     np.testing.assert_array_equal(fitted._ensemble.labelled, np.arange(450))
     np.testing.assert_array_equal(fitted.transduction_[:450], y[:450])
 

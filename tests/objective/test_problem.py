@@ -149,18 +149,18 @@ labels = st.lists(st.integers(0, 3), min_size=4, max_size=40).filter(
 some = settings(max_examples=25)
 
 
-def test_loo_scores_each_class_its_share_of_200_labels():
+def test_loo_scores_each_class_its_share_of_100_labels():
     y = np.repeat([0, 1, 2, 3], [500, 250, 249, 1])
     problem = problem_of(y, "loo", seed=3)
     shares = np.bincount(problem.codes[problem.scored], minlength=4)
-    assert shares.sum() == 200
-    assert np.abs(shares - 200 * np.array([500, 250, 249, 0]) / 999).max() <= 1
+    assert shares.sum() == 100
+    assert np.abs(shares - 100 * np.array([500, 250, 249, 0]) / 999).max() <= 1
     assert (problem.scored != problem_of(y, "loo", seed=4).scored).any()
 
 
 @pytest.mark.parametrize(("validation", "shown"), [("loo", 220), ("kfold", 220), ("holdout", 110)])
 def test_only_holdout_keeps_labels_from_a_method_that_hides_none(validation, shown):
-    """Of 220 labels `loo` scores 200, but the method may learn from them all."""
+    """Of 220 labels `loo` scores 100, but the method may learn from them all."""
     problem = problem_of([0, 1] * 110 + [-1] * 10, validation)
     assert len(problem.shown) == shown
     part = problem.among(np.arange(20, 225))

@@ -48,7 +48,7 @@ def loss_and_gradient(
         What is summed over the validation points (eq. 5 of the paper: `ranking`). `entropy` is the mean entropy of the
         rows that have no label, on the CPU engine.
     validation : {"loo", "kfold", "holdout"}
-        Which labels are hidden to be compared. "loo": each in turn, 200 of them if there are more.
+        Which labels are hidden to be compared. "loo": each in turn, 100 of them if there are more.
     propagation : {"lgc"}
         How labels spread: learning with local and global consistency, with μ = `alpha` in (0, 1).
     engine, neighbors : str
@@ -57,7 +57,7 @@ def loss_and_gradient(
         Precision of X, in which neighbours are found; with the torch engine also that of products and solves, which on
         the CPU are float64.
     random_state : int
-        Seed of the split of `holdout` and `kfold`, and of the 200 labels that `loo` compares if there are more.
+        Seed of the split of `holdout` and `kfold`, and of the 100 labels that `loo` compares if there are more.
 
     Returns
     -------

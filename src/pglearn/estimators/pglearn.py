@@ -44,13 +44,13 @@ class PGLearnClassifier(TableClassifier):
 
     Parameters
     ----------
-    budget : int, default=8
+    budget : int, default=7
         B, units of work that one candidate may use.
     unit_steps : int, default=2
         Gradient steps in a unit. The result is then the same on every run and for any `n_jobs`.
     unit_seconds : float, optional
         Measure units in seconds instead, as the paper does. Results then depend on the machine.
-    n_candidates : int, default=12
+    n_candidates : int, default=16
         T, candidates alive at a time. With fewer than there are views, only the first views are searched.
     downsampling_rate : int, default=2
         r: at every elimination one of r candidates survives, and new ones are drawn in place of the others.
@@ -62,7 +62,7 @@ class PGLearnClassifier(TableClassifier):
         What the search minimises on the labels it hides; the paper's is "ranking". "entropy" is the mean entropy of the
         rows that have no label, whatever they are labelled (MinEnt as the authors ran it; CPU engine only).
     validation : {"loo", "kfold", "holdout"}, default="loo"
-        Which labels are hidden: each in turn (200 of them, if there are more), five folds, or one half of them.
+        Which labels are hidden: each in turn (100 of them, if there are more), five folds, or one half of them.
     selection : {"ensemble", "best"}, default="ensemble"
         Answer with the mean of the ⌊T/r⌋ best candidates at the end, the best of each view first, or with the best
         alone.
@@ -181,10 +181,10 @@ class PGLearnClassifier(TableClassifier):
     array([0, 0])
     """
 
-    budget: int = 8
+    budget: int = 7
     unit_steps: int = 2
     unit_seconds: float | None = None
-    n_candidates: int = 12
+    n_candidates: int = 16
     downsampling_rate: int = 2
     k_range: tuple[int, int] = (5, 20)
     bandwidth_range: tuple[float, float] = (0.1, 10.0)

@@ -1,7 +1,7 @@
 """Which labels are hidden and compared: `loo`, `kfold` and `holdout` are one rule.
 
 Every labelled point belongs to a *fold*, and a scored point is judged by the labels of the other folds alone. `loo`
-makes every point its own fold; `holdout` has two and scores one. Of more than 200 labels `loo` scores 200, each class
+makes every point its own fold; `holdout` has two and scores one. Of more than 100 labels `loo` scores 100, each class
 its share of them, by all the other labels.
 """
 
@@ -17,7 +17,7 @@ from pglearn.arrays import Array
 from pglearn.errors import InputError
 
 KFOLDS = 5
-MOST_SCORED = 200  # of leave-one-out: each costs up to two solves, and more tell the search little
+MOST_SCORED = 100  # of leave-one-out: each costs up to two solves, and more tell the search little
 
 
 def _holdout(codes: Array, classes: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from pglearn.objective.propagation.lgc_scores import FORMS, Factored, cheapest_f
 from pglearn.objective.propagation.linear_system import LinearSystem, precision_of
 
 # Tolerance and precision of a search, by its precision: a step needs no more than its direction.
-SEARCH = {"float32": (1e-2, 1.0), "float64": (1e-8, 1e-2)}
+SEARCH = {"float32": (1e-2, 0.1), "float64": (1e-8, 1e-2)}
 # Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
 PRECISION_OF_LARGE = 1e-3
 
