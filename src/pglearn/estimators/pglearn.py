@@ -227,7 +227,7 @@ class PGLearnClassifier(TableClassifier):
     @classmethod
     def fast(cls, **changes: Any) -> Self:
         """For the hurried: one candidate for each view. It takes half of the time, and loses about a point of accuracy
-        (docs/lab/defaults.md)."""
+        (docs/lab/time.md)."""
         return cls(**{"n_candidates": 5, **changes})
 
     def fit(self, X: Any, y: Any, *, listeners: tuple[Listener, ...] = ()) -> Self:
