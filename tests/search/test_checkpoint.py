@@ -308,6 +308,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(folder, uninterrupt
     failed = [event["reason"] for event in told if event["event"] == "checkpoint_failed"]
     assert len(failed) == 3 - told[0]["round"], "after each round"
     (said,) = {str(warning.message) for warning in warned}  # which Python says once
+    assert {warning.filename for warning in warned} == {__file__}, "who called fit"
     assert "could not be written (File too large): is the disk full? The search goes on; the checkpoint before" in said
     again = []
     assert_same_fit(model(folder).fit(*points(), listeners=(again.append,)), uninterrupted)

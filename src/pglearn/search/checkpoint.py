@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pglearn.arrays import Array
-from pglearn.errors import CheckpointError, OutputError
+from pglearn.errors import CheckpointError, OutputError, warn
 from pglearn.files import digest, plain
 from pglearn.search.events import Stream
 from pglearn.search.lock import locked
@@ -78,7 +77,7 @@ class Checkpoint:
             content = {**IDENTITY.arrays({"parts": self._identity}), **self._pending.to_arrays()}
             write_sections(self._folder / NAME, content)
         except OutputError as error:
-            warnings.warn(f"{error} The search goes on; the checkpoint before stays.", stacklevel=2)
+            warn(f"{error} The search goes on; the checkpoint before stays.")
             return str(error)
         self._pending = None
         return None
