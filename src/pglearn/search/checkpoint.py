@@ -82,15 +82,15 @@ class Checkpoint:
         self._pending = None
         return None
 
+    def refused(self, why: str) -> CheckpointError:
+        return CheckpointError(f"{self._folder / NAME} {why}. To begin again, remove {self._folder}.")
+
     def _read(self) -> State | None:
         path = self._folder / NAME
         if not path.exists():
             return None
-
-        def refused(why: str) -> CheckpointError:
-            return CheckpointError(f"{path} {why}. To begin again, remove {self._folder}.")
-
-        file = Sections(read_sections(path, refused), refused)
+        foreign = self.refused("is an .npz file but not a checkpoint")
+        file = Sections(read_sections(path, IDENTITY, self.refused, foreign), self.refused)
         if differences := _differences(file.read(IDENTITY)["parts"], self._identity):
             raise CheckpointError(
                 f"{self._folder} holds the checkpoint of another search: {differences}. Go on with what it "
