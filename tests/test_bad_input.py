@@ -166,9 +166,15 @@ def altered(**changes):
         (lambda path, _: path.write_bytes(b"a,b\n1,2\n"), "is not a file of pglearn or was cut short"),
         (lambda path, _: path.write_bytes(b"\x80\x04N."), "is not a file of pglearn or was cut short"),
         (array_file, "is not a file of pglearn"),
-        (lambda path, _: np.savez(path, X=np.ones(3)), "is an .npz file but not one of pglearn: copy it again"),
+        (
+            lambda path, _: np.savez(path, X=np.ones(3)),
+            "is an .npz file but not a pglearn model: give the model.npz that",
+        ),
         (lambda path, arrays: np.savez(path, **arrays | {"table.X": 1}), "its checksum is not that of its content"),
         (altered(member0_F=np.array([{}], dtype=object)), "is not a file of pglearn"),
+        (altered(classifier_version=None, ensemble_version=None), "is an .npz file but not a pglearn model: give the"),
+        (altered(ensemble_prior=np.array([0.4, 0.4])), "has shares of the classes that do not add up to one: copy"),
+        (altered(member0_F=np.full((20, 2), 0.4)), "has class probabilities that do not add up to one: copy it again"),
         (altered(member0_F=None), r"The model lacks member0\.F: copy it again or fit again"),
         (
             altered(view0_axes=np.eye(4)),

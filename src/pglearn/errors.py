@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
+PASSED_OVER = ("pglearn", "sklearn", "contextlib")  # where no warning points to: sklearn wraps what we define
+
 
 class PGLearnError(Exception):
     """Base of every error that pglearn raises on purpose."""
@@ -29,6 +34,14 @@ class OutputError(PGLearnError, OSError):
 
 class WorkerError(PGLearnError, RuntimeError):
     """Worker processes keep dying, or no candidate can be evaluated."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points to the line from which pglearn was called, however deep inside it comes from."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals["__name__"].partition(".")[0] in PASSED_OVER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def printable(text: str) -> str:

@@ -82,7 +82,7 @@ def writable_folder(folder: Path, *names: str) -> Path:
             pass
     except OSError as error:
         raise OutputError(
-            f"The output folder {folder} cannot be written ({error.strerror}): choose another with -o. Nothing was run."
+            f"The output folder {folder} cannot be written ({error.strerror}): choose another. Nothing was run."
         ) from error
     for name in names:
         if (folder / name).exists() and not (folder / name).is_file():
@@ -94,4 +94,6 @@ def refuse_replacing(table: Path, *results: Path) -> None:
     """Raise when one of the files to be written is the table that is read, by whatever name."""
     for path in results:
         if path.exists() and table.exists() and path.samefile(table):
-            raise OutputError(f"{path} is the table itself, which the results would replace: choose another -o.")
+            raise OutputError(
+                f"{path} is the table itself, which the results would replace: choose another name or folder."
+            )

@@ -107,25 +107,33 @@ def write_sections(path: str | PathLike[str], arrays: Mapping[str, Array]) -> No
         np.savez_compressed(file, checksum=np.array(digest(content)), **content)
 
 
-def read_sections(path: Path, refused: Callable[[str], PGLearnError]) -> dict[str, Array]:
-    """The arrays that :func:`write_sections` wrote; any other file is refused."""
+def read_sections(
+    path: Path, first: Section, refused: Callable[[str], PGLearnError], foreign: PGLearnError
+) -> dict[str, Array]:
+    """The arrays that :func:`write_sections` wrote; any other file is refused, and foreign without its `first` section
+    or a checksum."""
     try:
         arrays = read_arrays(path)
         checksum = TEXT.value(arrays.pop("checksum", np.array("")), {})
     except ValueError as error:
         raise refused("is not a file of pglearn or was cut short") from error
-    if not checksum:
-        raise refused("is an .npz file but not one of pglearn")
+    if not checksum or f"{first.name}.version" not in arrays:
+        raise foreign
     if checksum != digest(arrays):
         raise refused("is damaged: its checksum is not that of its content")
     return arrays
 
 
-def read_model(path: str | PathLike[str]) -> dict[str, Array]:
+def read_model(path: str | PathLike[str], first: Section) -> dict[str, Array]:
     """The same for a model."""
     if not Path(path).is_file():
         raise ModelFileError(f"There is no model file {path}: fit a model first, or check the path.")
-    return read_sections(Path(path), lambda why: ModelFileError(f"{path} {why}: copy it again or fit again."))
+
+    def refused(why: str) -> ModelFileError:
+        return ModelFileError(f"{path} {why}: copy it again or fit again.")
+
+    foreign = ModelFileError(f"{path} is an .npz file but not a pglearn model: give the model.npz that a fit wrote.")
+    return read_sections(Path(path), first, refused, foreign)
 
 
 def model_refused(why: str) -> ModelFileError:

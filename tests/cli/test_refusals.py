@@ -103,7 +103,7 @@ def test_predictions_that_cannot_be_made_or_written(says, csv, tmp_path, results
 
 
 def test_results_do_not_replace_the_table(says, tmp_path, results):
-    sentence = ".csv is the table itself, which the results would replace: choose another -o."
+    sentence = ".csv is the table itself, which the results would replace: choose another name or folder."
     path, before = tmp_path / "predictions.csv", b"\0 what would be refused when it is read"
     path.write_bytes(before)
     says("fit", path, "--target", "kind", "-o", tmp_path, *SEARCH, sentence=sentence)

@@ -144,10 +144,11 @@ def test_a_graph_that_lacks_neighbours_is_warned_of_in_the_answer_and_in_suggest
     monkeypatch.setattr("pglearn.objective.graph.approximate.EXACT_AT_MOST", 0)
     X, y = sheets(3000)
     words = r"^Approximate neighbours have a recall of 0\.\d\d only, below 0\.95: "
-    with pytest.warns(UserWarning, match=words):
+    with pytest.warns(UserWarning, match=words) as of_the_answer:
         fitted = model(views=["given"], selection="best").fit(X, hidden(y))
-    with pytest.warns(UserWarning, match=words):
+    with pytest.warns(UserWarning, match=words) as of_suggestions:
         fitted.suggest(2)
+    assert {warning.filename for warning in (*of_the_answer, *of_suggestions)} == {__file__}, "who called pglearn"
 
 
 def test_the_progress_bar_shows_the_search_and_then_the_answer(small_limits):

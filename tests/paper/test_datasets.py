@@ -66,6 +66,9 @@ def test_what_many_fits_share_cannot_be_written_to_and_only_labelled_rows_show_t
     shown, labelled = data.shown(10, 3), data.labelled(10, 3)
     assert (shown[labelled] == data.y[labelled]).all()
     assert (shown[~labelled] == -1).all()
+    for percent, split, sentence in ((15, 0, "no splits with 15 %"), (10, 10, "no split 10"), (10, -1, "no split -1")):
+        with pytest.raises(InputError, match=sentence):
+            data.labelled(percent, split)
 
 
 @pytest.mark.parametrize(("kind", "mean", "deviation"), [("uniform", 0.5, 12**-0.5), ("normal", 0, 1)])

@@ -16,13 +16,13 @@ from tests.search.fakes import points
 
 from pglearn import PGLearnClassifier
 from pglearn.engine import CPUEngine
-from pglearn.errors import CheckpointError, InputError, OutputError
+from pglearn.errors import CheckpointError, InputError, ModelFileError, OutputError
 from pglearn.search import checkpoint as module
 from pglearn.search import read_events
 from pglearn.search.events import EventLog
 from pglearn.search.lock import locked
 from pglearn.search.state import State
-from pglearn.sections import Sections
+from pglearn.sections import Sections, write_sections
 
 
 class Killed(BaseException):
@@ -274,13 +274,42 @@ def test_a_bad_file_is_refused_with_a_sentence_that_says_what_to_do(folder):
         path.write_bytes(content)
         refused(folder, f"is not a file of pglearn or was cut short. To begin again, remove {folder}")
     for changes, sentence in (
-        ({"checksum": None}, "is an .npz file but not one of pglearn"),
+        ({"checksum": None}, "is an .npz file but not a checkpoint. To begin again"),
         ({"candidate0.a": arrays["candidate0.a"] + 1}, "is damaged: its checksum is not that of its content"),
     ):
         np.savez(path, **{name: array for name, array in (arrays | changes).items() if array is not None})
         refused(folder, sentence)
+    path.write_bytes(whole)
+    with pytest.raises(
+        ModelFileError, match=r"is an \.npz file but not a pglearn model: give the model\.npz that a fit"
+    ):
+        PGLearnClassifier.load(path)
     shutil.rmtree(folder)
     model(folder).fit(*points())
+
+
+def test_what_the_search_cannot_have_come_to_is_refused_though_its_checksum_is_right(folder):
+    """Here of a search that has ended, with a progress bar."""
+    model(folder).fit(*points())
+    arrays = stored(folder)
+    nothing = {name: arrays[name][:0] for name in arrays if name.endswith((".evaluated", ".losses", ".accuracies"))}
+    unevaluated = {name: None for name in arrays if name.endswith((".best", ".dg_da"))}
+    unevaluated |= {name: np.array(np.inf) for name in arrays if name.endswith(".loss")}
+    for changes in (
+        {"search.round": np.array(99)},
+        {"search.round": np.array(1)},
+        {"search.n_candidates": np.array(5)},
+        {"candidate2.view": arrays["candidate2.view"] + 40},
+        {f"candidate2.{name}": np.ones(17) for name in ("a", "dg_da", "best")},
+        {"candidate2.k": np.array(0)},
+        {"candidate2.died": np.array(3.0)},
+        {"candidate2.loss": np.array(np.nan)},
+        nothing,
+        nothing | unevaluated,
+    ):
+        content = {name: array for name, array in (arrays | changes).items() if array is not None}
+        write_sections(folder / module.NAME, {name: content[name] for name in content.keys() - {"checksum", "pglearn"}})
+        refused(folder, f"holds what this search cannot have come to. To begin again, remove {folder}", verbose=1)
 
 
 # A full disk
@@ -308,6 +337,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(folder, uninterrupt
     failed = [event["reason"] for event in told if event["event"] == "checkpoint_failed"]
     assert len(failed) == 3 - told[0]["round"], "after each round"
     (said,) = {str(warning.message) for warning in warned}  # which Python says once
+    assert {warning.filename for warning in warned} == {__file__}, "who called fit"
     assert "could not be written (File too large): is the disk full? The search goes on; the checkpoint before" in said
     again = []
     assert_same_fit(model(folder).fit(*points(), listeners=(again.append,)), uninterrupted)

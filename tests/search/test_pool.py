@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -201,6 +202,22 @@ def test_candidates_whose_workers_never_come_are_given_up_after_a_while(monkeypa
         begun = time.monotonic()
         assert ran(pool, ones(3), Limit(until=5, deadline=deadline)) == []
         assert time.monotonic() - begun < 20
+
+
+class CancelsLate(Vanished):
+    """An executor that cancels what it was given after a while."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        threading.Timer(1.0, lambda: (future.cancel(), future.set_running_or_notify_cancel())).start()
+        return future
+
+
+def test_tasks_that_are_cancelled_after_the_deadline_are_passed_over():
+    with pool_of(Bowl(), workers_for(CancelsLate(), 2)) as pool:
+        assert ran(pool, ones(3), Limit(until=5, deadline=time.time() + 0.2)) == []
+        result = replace(small_search(), max_time=0.2).run(pool)
+    assert (result.reason, len(result.found)) == ("out of time", 1)
 
 
 class Elsewhere(Executor):

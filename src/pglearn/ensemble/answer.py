@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pglearn.arrays import Array, Points
 from pglearn.engine import Engine
 from pglearn.ensemble.graph_ensemble import GraphEnsemble, Member, mean_graph
+from pglearn.errors import warn
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import Solution
 from pglearn.objective.views import View
@@ -88,8 +88,7 @@ def concluded(
 def warn_if_unsolved(solutions: list[Solution]) -> None:
     worst = max(solutions, key=lambda solution: solution.residual)
     if not all(solution.converged for solution in solutions):
-        warnings.warn(
+        warn(
             f"Labels were solved only to a residual of {worst.residual:.1e}: take a smaller alpha.",
             ConvergenceWarning,
-            stacklevel=4,
         )

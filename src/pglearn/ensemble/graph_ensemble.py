@@ -217,8 +217,12 @@ class GraphEnsemble:
         file.require(thin or not scaling.of_counts, "has the scaling of a sparse table and none")
         X = _sparse_table(file, len(scaling.centre)) if thin else file.read(TABLE)["X"]
         stored = file.read(ENSEMBLE)
+        file.require(abs(stored["prior"].sum() - 1) < 1e-6, "has shares of the classes that do not add up to one")
         views = [_view(file, number, stored["labelled"]) for number in range(stored.pop("n_views"))]
         members = [Member(**file.read(MEMBER, i, v=len(views))) for i in range(stored.pop("n_members"))]
+        sums = np.concatenate([member.F.sum(axis=1, dtype=np.float64) for member in members])
+        probable = (sums == 0) | (abs(sums - 1) < 1e-6)
+        file.require(probable.all(), "has class probabilities that do not add up to one")
         widths = [len(view.columns if view.axes is None else view.axes) for view in views]
         fit = all(len(member.a) == widths[member.view] for member in members)
         file.require(fit, "has weights for other coordinates than those of the views")
@@ -226,7 +230,8 @@ class GraphEnsemble:
 
 
 def _sparse_table(file: Sections, d: int) -> Points:
-    sizes, indices, data = file.read(SPARSE_TABLE).values()
+    stored = file.read(SPARSE_TABLE)
+    sizes, indices, data = stored["row_sizes"], stored["indices"], stored["data"]
     file.require(sizes.sum() == len(data), "has rows of a sparse table that do not add up to its numbers")
     place = np.repeat(np.arange(len(sizes)), sizes) * d + indices
     file.require((np.diff(place) > 0).all(), "has columns of a sparse table that do not increase within a row")

@@ -310,7 +310,7 @@ class PGLearnClassifier(TableClassifier):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """A model written by :meth:`save`: predicts the same."""
-        return cls.from_arrays(read_model(path))
+        return cls.from_arrays(read_model(path, CLASSIFIER))
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         super()._publish(ensemble)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pglearn.arrays import Array
 from pglearn.errors import ModelFileError
-from pglearn.estimators.pglearn import PGLearnClassifier
+from pglearn.estimators.pglearn import CLASSIFIER, PGLearnClassifier
 from pglearn.search import Listener
 from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
 from pglearn.tables.encode import TableEncoder
@@ -61,7 +61,7 @@ class TableModel:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TableModel:
-        arrays = read_model(path)
+        arrays = read_model(path, CLASSIFIER)
         file = Sections(arrays)
         if not file.has(TARGET):
             raise ModelFileError(

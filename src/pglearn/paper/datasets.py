@@ -57,7 +57,13 @@ class Benchmark:
 
     def labelled(self, percent: int, split: int) -> Array:
         """The labelled rows of one split, as a mask."""
-        return np.asarray(self.splits[percent][split])
+        if percent not in self.splits:
+            known = ", ".join(map(str, sorted(self.splits)))
+            raise InputError(f"{self.name} has no splits with {percent} % labels: choose among {known}.")
+        masks = self.splits[percent]
+        if not 0 <= split < len(masks):
+            raise InputError(f"{self.name} has no split {split}: choose from 0 to {len(masks) - 1}.")
+        return np.asarray(masks[split])
 
     def shown(self, percent: int, split: int) -> Array:
         """The classes with −1 at every row that is not labelled: all that a learner may see."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import platform
@@ -98,19 +99,22 @@ def _cut_torn_line(path: Path) -> int:
 
 
 def _read(path: Path) -> list[Row]:
-    numbers = [name for name, kind in COLUMNS.items() if kind is float]
-    try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-        if list(rows) != list(COLUMNS):
-            raise ValueError(f"its columns are {', '.join(map(str, rows))}")
-        rows[numbers] = rows[numbers].replace("", "nan")
-        rows = rows.astype(COLUMNS)
-    except ValueError as error:
-        raise InputError(
-            f"{path} has rows that are not of this version of `pglearn reproduce` ({error}): "
-            "take them out, or name another folder with -o."
-        ) from error
-    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        try:
+            if (head := next(lines)) != list(COLUMNS):
+                raise ValueError(f"its columns are {', '.join(head)}")
+            return [_row(line) for line in lines]
+        except (ValueError, csv.Error) as error:
+            raise InputError(
+                f"Line {lines.line_num} of {path} is no row of this version of `pglearn reproduce` ({error}): "
+                "take it out, or name another folder with -o."
+            ) from error
+
+
+def _row(line: list[str]) -> Row:
+    cells = zip(COLUMNS.items(), line, strict=True)
+    return {name: kind(text or "nan") if kind is float else kind(text) for (name, kind), text in cells}
 
 
 def circumstances(command: str) -> dict[str, str]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pglearn.arrays import Array
-from pglearn.errors import CheckpointError, OutputError
+from pglearn.errors import CheckpointError, OutputError, warn
 from pglearn.files import digest, plain
 from pglearn.search.events import Stream
 from pglearn.search.lock import locked
@@ -78,20 +77,20 @@ class Checkpoint:
             content = {**IDENTITY.arrays({"parts": self._identity}), **self._pending.to_arrays()}
             write_sections(self._folder / NAME, content)
         except OutputError as error:
-            warnings.warn(f"{error} The search goes on; the checkpoint before stays.", stacklevel=2)
+            warn(f"{error} The search goes on; the checkpoint before stays.")
             return str(error)
         self._pending = None
         return None
+
+    def refused(self, why: str) -> CheckpointError:
+        return CheckpointError(f"{self._folder / NAME} {why}. To begin again, remove {self._folder}.")
 
     def _read(self) -> State | None:
         path = self._folder / NAME
         if not path.exists():
             return None
-
-        def refused(why: str) -> CheckpointError:
-            return CheckpointError(f"{path} {why}. To begin again, remove {self._folder}.")
-
-        file = Sections(read_sections(path, refused), refused)
+        foreign = self.refused("is an .npz file but not a checkpoint")
+        file = Sections(read_sections(path, IDENTITY, self.refused, foreign), self.refused)
         if differences := _differences(file.read(IDENTITY)["parts"], self._identity):
             raise CheckpointError(
                 f"{self._folder} holds the checkpoint of another search: {differences}. Go on with what it "

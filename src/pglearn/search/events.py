@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Self, TextIO, TypeAlias
 
 import numpy as np
 
-from pglearn.errors import InputError
+from pglearn.errors import InputError, warn
 from pglearn.files import plain, whole_file
 
 Event: TypeAlias = dict[str, Any]
@@ -63,7 +62,7 @@ class EventLog:
         except (OSError, InputError) as error:  # the latter of a log that was damaged before the search was resumed
             self._given_up = True
             reason = getattr(error, "strerror", None) or error
-            warnings.warn(f"{self._path} is not written on ({reason}); the search goes on.", stacklevel=2)
+            warn(f"{self._path} is not written on ({reason}); the search goes on.")
 
     def _opened(self, number: int) -> TextIO:
         """The file, holding the records before `number`."""

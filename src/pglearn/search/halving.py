@@ -85,6 +85,8 @@ class Search:
         """Algorithm 2, from where the checkpoint has it. `max_time` counts from when it was `begun`, by default now.
         `about` is passed on to listeners with the first event."""
         found = None if checkpoint is None else checkpoint.found
+        if checkpoint is not None and found is not None and not found.fits(self.schedule, self.draws):
+            raise checkpoint.refused("holds what this search cannot have come to")
         state = found or State([self.draws.draw(id) for id in range(self.schedule.population)])
         emit = Stream(listeners, state.events)
         halving = _Halving(self, pool, emit, checkpoint, begun=(begun or time.time()) - state.seconds)

@@ -132,7 +132,8 @@ class _Round:
         try:
             advanced = future.result()
         except (BrokenExecutor, CancelledError) as error:
-            self._lost(task.runs, error)
+            if not (future.cancelled() and self._is_over()):  # some executors cancel what runs after the deadline
+                self._lost(task.runs, error)
             return
         self._losses[task.runs[0].id] = 0
         if not all(self._limit.is_reached_by(run) for run in advanced):

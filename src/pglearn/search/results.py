@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from pglearn.arrays import Array
+from pglearn.errors import warn
 from pglearn.objective.graph.approximate import warn_of_recall
 from pglearn.search.runs import NOT_FINITE, Run
 
@@ -43,25 +42,20 @@ def warn_of_search(reason: str, candidates: list[Run], chosen: list[Run], recall
     warn_of_failures(candidates, chosen)
     warn_of_recall(min(recalls.values()))
     if reason == "interrupted":
-        warnings.warn(
-            "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
-            stacklevel=3,
-        )
+        warn("The search was interrupted: the labels are those of the best candidates so far. Fit again for more.")
 
 
 def warn_of_failures(candidates: list[Run], chosen: list[Run]) -> None:
     """Of candidates that raised; and of any failure, if the answer is by some that failed."""
     failures = [run.failure for run in candidates if run.failure is not None]
     if failed := [run.failure for run in chosen if run.failure is not None]:
-        warnings.warn(
+        warn(
             f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
             f"those of the best that was found before, by one that ended with {failed[0]}. "
-            "search_results_['failure'] has them all.",
-            stacklevel=4,
+            "search_results_['failure'] has them all."
         )
     elif raised := [failure for failure in failures if not failure.startswith(NOT_FINITE)]:
-        warnings.warn(
+        warn(
             f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
-            "search_results_['failure'] has them all.",
-            stacklevel=4,
+            "search_results_['failure'] has them all."
         )

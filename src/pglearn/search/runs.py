@@ -76,6 +76,12 @@ class Run:
         """The best configuration that it has seen."""
         return Configuration(self.k, self.a if self.best is None else self.best, view=self.view)
 
+    def comes_from(self, drawn: Run) -> bool:
+        """Whether evaluations can have made this of what was drawn."""
+        lowest = min((loss for _, loss, _ in self.history), default=math.inf)
+        there = {self.dg_da is not None, self.best is not None, len(self.history) > 0}
+        return len(there) == 1 and (self.k, len(self.a), self.loss) == (drawn.k, len(drawn.a), lowest)
+
     def evaluated(self, evaluation: Evaluation) -> Self:
         """With the loss and gradient where it stands. A loss that is no number ends the run."""
         g = float(evaluation.loss)

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from pglearn.arrays import Array
+from pglearn.search.draws import Draws
 from pglearn.search.runs import Lifetime, Run
+from pglearn.search.schedule import Schedule
 from pglearn.sections import Expectation, Section, Sections
 
 SEARCH = Section(
@@ -69,6 +71,20 @@ class State:
             candidates[candidate.id] = candidate  # ids count the draws
         return replace(self, candidates=candidates)
 
+    def fits(self, schedule: Schedule, draws: Draws) -> bool:
+        """Whether a search with this schedule and these draws can have come to stand here."""
+        T, replaced = schedule.population, schedule.population - schedule.survivors
+        passed = schedule.milestones[:-1][: self.round]  # where candidates were replaced
+        views = {draws.draw(id).view for id in range(T)}
+        return (
+            self.round <= len(schedule.milestones)
+            and [run.lifetime.born for run in self.candidates] == [0.0] * T + sorted(passed * replaced)
+            and len(self.alive) == T
+            and (self.round == 0 or any(run.started for run in self.candidates))
+            and all(run.lifetime.died in (None, *passed) and run.view in views for run in self.candidates)
+            and all(run.comes_from(draws.draw(run.id, run.view)) for run in self.candidates)
+        )
+
     def to_arrays(self) -> dict[str, Array]:
         """All of it, in sections."""
         found = SEARCH.arrays(vars(self) | {"n_candidates": len(self.candidates)})
@@ -89,7 +105,4 @@ class State:
             lifetime = Lifetime(**{name: stored.pop(name) for name in ("born", "died", "spent", "seconds")})
             history = tuple(zip(*columns, strict=True))
             candidates.append(Run(id=number, history=history, lifetime=lifetime, **stored))
-        widths = {(run.view, len(run.a)) for run in candidates}
-        file.require(sorted(view for view, _ in widths) == list(range(len(widths))), "has candidates of other views")
-        file.require(any(run.lifetime.died is None for run in candidates), "has no candidate that is alive")
         return cls(candidates=candidates, **search)

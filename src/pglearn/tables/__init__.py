@@ -1,4 +1,4 @@
 """Tables in: files to data frames (`read`), data frames to numbers (`encode`).
 
-Nothing is imported here, so that `pglearn.tables.scaling`, which needs only numpy, stays cheap to import.
+Nothing is imported here: a fit needs `pglearn.tables.scaling` and none of the rest.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
@@ -14,7 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pglearn.errors import InputError
+from pglearn.errors import InputError, warn
 from pglearn.parameters import check_whole
 from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
 from pglearn.tables.columns import (
@@ -242,11 +241,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _known_frame(self, X: Any) -> pd.DataFrame:
         if not has_column_names(X):
             if hasattr(self, "feature_names_in_"):
-                warnings.warn(
-                    "X does not have valid feature names, but TableEncoder was fitted with feature names",
-                    UserWarning,
-                    stacklevel=3,
-                )
+                warn("X does not have valid feature names, but TableEncoder was fitted with feature names")
             return as_frame(X, self._names_in())
         frame = as_frame(X)
         lacking = [name for name in self.columns_ if name not in frame.columns]

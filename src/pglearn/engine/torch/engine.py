@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from pglearn.engine.torch.device_graph import DeviceGraph
 from pglearn.engine.torch.placed import Placed
 from pglearn.engine.torch.precision import whole_products
 from pglearn.engine.torch.replay import in_parts, replayed
+from pglearn.errors import warn
 from pglearn.objective.graph import Graph
 from pglearn.objective.graph.neighbours import scaled_points
 from pglearn.objective.loss import Log, Loss
@@ -196,7 +196,7 @@ class TorchEngine:
             memory //= 2
         self.memory = memory
         if memory < start:
-            warnings.warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.", stacklevel=2)
+            warn(f"The device ran out of memory: going on with {memory / 2**30:.2g} GiB.")
         return result
 
     def _free_memory(self) -> int:

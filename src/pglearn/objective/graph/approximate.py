@@ -8,12 +8,12 @@ up to 100,000 rows are found exactly after all; of more rows those of the most l
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from pglearn.arrays import Array, Points
+from pglearn.errors import warn
 from pglearn.objective.graph.differences import differences
 from pglearn.objective.graph.neighbours import (
     ROWS,
@@ -71,10 +71,9 @@ def k_near(Z: Array, k: int) -> tuple[Array, float]:
 
 def warn_of_recall(recall: float) -> None:
     if recall < LEAST_RECALL:
-        warnings.warn(
+        warn(
             f"Approximate neighbours have a recall of {recall:.2f} only, below {LEAST_RECALL}: choose "
-            "neighbors='exact', or a view of fewer features.",
-            stacklevel=3,
+            "neighbors='exact', or a view of fewer features."
         )
 
 

@@ -7,7 +7,6 @@ each: a search can end after any trial with the best so far.
 from __future__ import annotations
 
 import time
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from pglearn import parameters
 from pglearn.arrays import Array
 from pglearn.engine import CPUEngine
 from pglearn.ensemble import GraphEnsemble, Member, warn_if_unsolved
+from pglearn.errors import warn
 from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
 from pglearn.objective.graph import Graph, mean_distance, weighted_graph
 from pglearn.objective.loss import share_right
@@ -152,10 +152,8 @@ class BaselineClassifier(TableClassifier):
             self._publish(GraphEnsemble.from_members(X, scaling, [given_view(X)], problem, [member]))
             self.graph_ = graph.W
         if self.stop_reason_ == "interrupted":
-            warnings.warn(
-                "The search was interrupted: the labels are those of the best configuration so far. "
-                "Fit again for more.",
-                stacklevel=2,
+            warn(
+                "The search was interrupted: the labels are those of the best configuration so far. Fit again for more."
             )
         return self
 
