@@ -17,9 +17,8 @@ import numpy as np
 
 from pglearn import parameters
 from pglearn.arrays import Array
-from pglearn.engine import CPUEngine
 from pglearn.ensemble import GraphEnsemble, Member, warn_if_unsolved
-from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
+from pglearn.estimators.base import TableClassifier, about
 from pglearn.objective.graph import Graph, mean_distance, weighted_graph
 from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
@@ -28,7 +27,6 @@ from pglearn.objective.views import given_view
 from pglearn.runtime.interrupts import FirstInterrupt, first_interrupt
 from pglearn.runtime.threads import one_thread
 from pglearn.search import VERSION, Draws, Listener, Run, Space, Stream
-from pglearn.tables.scaling import Scaling
 
 # Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
 TOLERANCE, PRECISION = 1e-8, 1e-2
@@ -134,14 +132,9 @@ class BaselineClassifier(TableClassifier):
         """
         from pglearn.runtime.progress import progress_bar
 
-        check_labels_given(self, y)
         self._check_parameters()
         seed = parameters.seed(self.random_state)
-        X = self._numbers(X, reset=True)
-        check_several_rows(X)
-        scaling = Scaling.for_points(X, self.scale)
-        X = scaling.transform(X)
-        problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
+        scaling, problem = self._scaled_problem(X, y, seed)
         with first_interrupt() as interrupt, one_thread(), progress_bar(self.verbose) as shown:
             units = self.budget * self.n_candidates
             clock = Clock(units, self.unit_steps, self.unit_seconds, self.max_time, interrupt)
@@ -149,7 +142,7 @@ class BaselineClassifier(TableClassifier):
             graph, solution = self.answer(problem, best)
             warn_if_unsolved([solution])
             member = Member.from_solution(Run(best.candidate, best.k, self._weights(problem, best)), solution)
-            self._publish(GraphEnsemble.from_members(X, scaling, [given_view(X)], problem, [member]))
+            self._publish(GraphEnsemble.from_members(problem.X, scaling, [given_view(problem.X)], problem, [member]))
             self.graph_ = graph.W
         if self.stop_reason_ == "interrupted":
             warnings.warn(
@@ -206,7 +199,7 @@ class BaselineClassifier(TableClassifier):
 
     def _spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""
-        return CPUEngine(propagation=LGC(self.alpha)).propagate(problem, graph, beliefs)
+        return LGC(self.alpha).system(graph, problem).labels(beliefs)
 
     def _weights(self, problem: Problem, best: Trial) -> Array:
         """One per feature, with which new rows are compared with those of the table."""
@@ -245,8 +238,8 @@ def random_start(
 def mass_normalised(F: Array, masses: Array | None = None) -> Array:
     """F with its columns divided by the classes' masses, by default their sums, then rows that sum to one.
 
-    No class is then favoured because its labels spread further. A class without mass and rows of zeros stay as they
-    are.
+    Zhu et al.'s, without bounds; PG-learn's is milder and aims at shares (`pglearn.ensemble.class_shares`). A class
+    without mass and rows of zeros stay as they are.
     """
     masses = F.sum(axis=0) if masses is None else masses
     F = F / np.where(masses > 0, masses, 1)
