@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from pglearn.arrays import Array
 
 LAST_BITS = {"float32": 2, "float64": 8}
 """Roundings that make no difference, by the precision of the products."""
