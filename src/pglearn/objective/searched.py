@@ -56,8 +56,8 @@ def searched_rows(problem: Problem, seed: int) -> Array | None:
     rng = np.random.default_rng(seed)
     unlabelled = rng.choice(others, SEARCHED_ROWS, replace=False)
     # The scored labels and, of the others, each class its share, and one at least.
-    shown = np.flatnonzero(~problem.scored)
-    if len(shown) > SEARCHED_ROWS:
-        shown = drawn_of_every_class(shown, problem.codes, SEARCHED_ROWS, rng)
-    labels = np.append(np.flatnonzero(problem.scored), shown)
+    unscored = np.flatnonzero(~problem.scored)
+    if len(unscored) > SEARCHED_ROWS:
+        unscored = drawn_of_every_class(unscored, problem.codes, SEARCHED_ROWS, rng)
+    labels = np.append(np.flatnonzero(problem.scored), unscored)
     return np.sort(np.append(problem.labelled[labels], unlabelled))

@@ -186,7 +186,7 @@ class BaselineClassifier(TableClassifier):
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         """The graph of a trial and F (n × c) on it, with every label shown."""
         graph = self._graph(problem, trial.k, trial.a)
-        return graph, self._spread(problem, graph)
+        return graph, LGC(self.alpha).system(graph, problem).labels()
 
     def _graph(self, problem: Problem, k: int, a: Array) -> Graph:
         return weighted_graph(problem.X, a, k, problem.centre)
@@ -196,10 +196,6 @@ class BaselineClassifier(TableClassifier):
         lgc = LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION)
         scores = lgc.system(graph, problem).validation_scores()
         return share_right(scores.S, scores.least, problem.scored_codes)
-
-    def _spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
-        """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""
-        return LGC(self.alpha).system(graph, problem).labels(beliefs)
 
     def _weights(self, problem: Problem, best: Trial) -> Array:
         """One per feature, with which new rows are compared with those of the table."""

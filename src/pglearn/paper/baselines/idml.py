@@ -37,7 +37,7 @@ from pglearn.objective.graph import Graph
 from pglearn.objective.labels import UNLABELLED
 from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import Solution
+from pglearn.objective.propagation import LGC, Solution
 from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial, mass_normalised, random_start
 from pglearn.paper.baselines.itml import Pairs, learned_metric
 
@@ -103,7 +103,7 @@ class IDMLClassifier(BandwidthClassifier):
         beliefs = np.zeros((len(problem.X), problem.n_classes))
         guessed = np.flatnonzero(guesses != UNLABELLED)
         beliefs[guessed, guesses[guessed]] = 1
-        solution = self._spread(problem, graph, beliefs)
+        solution = LGC(self.alpha).system(graph, problem).labels(beliefs)
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= solution.doubt()] = 0
         return mass_normalised(F)
