@@ -127,14 +127,14 @@ def error(S, y):
     return np.sum(1.0 - _of_true_class(S, y))
 
 
-def power(S, y, x=2):
-    """g = Σ_v (1 − S_vy)^x, x > 1."""
-    return np.sum((1.0 - _of_true_class(S, y)) ** x)
+def power(S, y):
+    """g = Σ_v (1 − S_vy)²."""
+    return np.sum((1.0 - _of_true_class(S, y)) ** 2)
 
 
-def exponential(S, y, x=2):
-    """g = Σ_v x^(−S_vy), x > 1."""
-    return np.sum(float(x) ** -_of_true_class(S, y))
+def exponential(S, y):
+    """g = Σ_v 2^(−S_vy)."""
+    return np.sum(2.0 ** -_of_true_class(S, y))
 
 
 LOSSES: dict[str, Callable[..., float]] = {
@@ -146,11 +146,11 @@ LOSSES: dict[str, Callable[..., float]] = {
 }
 
 
-def objective(X, a, edges, labelled, codes, n_classes, fold, scored, *, loss="ranking", mu=0.99, **parameters):
-    """g(a) = loss(row_normalised(S), y) with the edges held fixed; ``parameters`` go to the loss."""
+def objective(X, a, edges, labelled, codes, n_classes, fold, scored, *, loss="ranking", mu=0.99):
+    """g(a) = loss(row_normalised(S), y) with the edges held fixed."""
     P = normalised(weights(X, a, edges))
     S = row_normalised(scores(P, labelled, codes, n_classes, fold, scored, mu))
-    return float(LOSSES[loss](S, np.asarray(codes)[np.asarray(scored)], **parameters))
+    return float(LOSSES[loss](S, np.asarray(codes)[np.asarray(scored)]))
 
 
 def central_differences(f, a, h=1e-6):

@@ -10,11 +10,9 @@ import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.engine.base import Configuration, Evaluation
-from pglearn.objective.graph import Edges, Graph
-from pglearn.objective.graph.approximate import find_neighbours
-from pglearn.objective.graph.differences import Differences, differences
-from pglearn.objective.graph.neighbours import scaled_points
-from pglearn.objective.graph.weights import graph_of_exponents
+from pglearn.objective.graph import Edges, Graph, weighted_graph
+from pglearn.objective.graph.differences import Differences
+from pglearn.objective.graph.weights import edge_differences, graph_of_exponents, neighbour_edges
 from pglearn.objective.loss import Log, Loss, row_normalised, share_right
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation import PROPAGATIONS, Propagation, Solution
@@ -61,8 +59,8 @@ class CPUEngine:
         return "cpu"
 
     def graph(self, problem: Problem, configuration: Configuration) -> Graph:
-        found = self.searched(problem.views[configuration.view], configuration)
-        return graph_of_exponents(found.edges, found.differences.distances(configuration.a), found.recall)
+        view = problem.views[configuration.view]
+        return weighted_graph(view.X, configuration.a, configuration.k, view.centre, self.neighbours)
 
     def propagate(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
         return self.propagation.system(graph, problem).labels(beliefs)
@@ -99,11 +97,8 @@ class CPUEngine:
 
     def searched(self, view: Problem, configuration: Configuration) -> Carried:
         """New edges."""
-        Z, k = scaled_points(view.X, configuration.a, view.centre), configuration.k
-        neighbours, recall = find_neighbours(Z, k, self.neighbours)
-        del Z
-        edges = Edges.between_neighbours(neighbours)
-        return Carried(edges, differences(view.X, view.X, edges.i, edges.j), recall)
+        edges, recall = neighbour_edges(view.X, configuration.a, configuration.k, view.centre, self.neighbours)
+        return Carried(edges, edge_differences(view.X, edges), recall)
 
     def on_edges(self, view: Problem, configuration: Configuration, carried: Carried) -> Evaluation:
         """Loss, accuracy and gradient with the edges given."""

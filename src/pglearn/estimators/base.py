@@ -13,11 +13,14 @@ from pglearn.arrays import Array, Points, is_sparse, sparse_rows
 from pglearn.ensemble.graph_ensemble import GraphEnsemble
 from pglearn.errors import InputError
 from pglearn.objective.problem import Problem
+from pglearn.tables.scaling import Scaling
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels the rows of a table, and new rows after their neighbours in it."""
 
+    scale: str | bool
+    validation: str
     _ensemble: GraphEnsemble
     _takes_sparse: ClassVar[bool] = False
 
@@ -35,6 +38,21 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The most probable class of every row."""
         most_probable = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[most_probable])
+
+    def _scaled_problem(self, X: Any, y: Any, seed: int) -> tuple[Scaling, Problem]:
+        """Validate X and y, scale the features, choose which labels are hidden."""
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "give labels, -1 where unknown."
+            )
+        X = self._numbers(X, reset=True)
+        if X.shape[0] < 2:
+            raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
+        scaling = Scaling.for_points(X, self.scale)
+        # A column vector is taken with scikit-learn's usual warning; anything else is left to the problem.
+        y = column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
+        return scaling, Problem.of(scaling.transform(X), y, validation=self.validation, seed=seed)
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         self._ensemble = ensemble
@@ -69,24 +87,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "pglearn.TableEncoder in a Pipeline."
             ) from error
         return _finite(self, sparse_rows(X) if is_sparse(X) else X)
-
-
-def check_labels_given(estimator: Any, y: Any) -> None:
-    if y is None:
-        raise InputError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
-            "give labels, -1 where unknown."
-        )
-
-
-def check_several_rows(X: Points) -> None:
-    if X.shape[0] < 2:
-        raise InputError("X has a single row (n_samples=1), and labels need others to spread to: give more rows.")
-
-
-def one_column(y: Any) -> Any:
-    """A column vector is taken with scikit-learn's usual warning; anything else is left to the problem."""
-    return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
 
 
 def about(X: Points, problem: Problem) -> dict[str, int]:

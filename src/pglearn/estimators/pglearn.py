@@ -15,16 +15,14 @@ from pglearn import parameters
 from pglearn.arrays import Array
 from pglearn.ensemble import SELECTIONS, GraphEnsemble, Table, checked_prior, concluded
 from pglearn.ensemble.suggestions import suggestions
-from pglearn.estimators.base import TableClassifier, check_several_rows, one_column
+from pglearn.estimators.base import TableClassifier
 from pglearn.estimators.settings import Settings, propagation_of
 from pglearn.files import plain
-from pglearn.objective.problem import Problem
 from pglearn.objective.searched import searched_problem
 from pglearn.runtime.interrupts import first_interrupt
 from pglearn.runtime.progress import progress_bar
 from pglearn.search import Listener, Stream, history, search_results, warn_of_search
 from pglearn.sections import Expectation, Section, Sections, read_model, write_sections
-from pglearn.tables.scaling import Scaling
 
 CLASSIFIER = Section(
     "classifier",
@@ -249,13 +247,10 @@ class PGLearnClassifier(TableClassifier):
         second Ctrl-C stops as usual.
         """
         begun = time.time()
-        # Validate the parameters, X and y.
-        settings = Settings(self, y)
-        X = self._numbers(X, reset=True)
-        check_several_rows(X)
-        # Scale the features; hide labels in folds; make the views, and of a large table a sample to search on.
-        scaling = Scaling.for_points(X, self.scale)
-        problem = Problem.of(scaling.transform(X), one_column(y), validation=self.validation, seed=settings.seed)
+        # Validate the parameters, X and y; scale the features; hide labels in folds.
+        settings = Settings(self)
+        scaling, problem = self._scaled_problem(X, y, settings.seed)
+        # Make the views, and of a large table a sample to search on.
         shares = settings.class_shares(problem)
         views, searched = searched_problem(problem, settings.views(problem), self.dtype, settings.seed)
         table = Table(scaling, views, problem, is_sampled=searched.n < problem.n)

@@ -13,7 +13,7 @@ from pglearn.arrays import Array, parts_of
 from pglearn.engine import Engine, announce_neighbours, check_engine, chosen_engine, neighbours_among
 from pglearn.ensemble import SELECTIONS, Table, checked_prior
 from pglearn.errors import InputError
-from pglearn.estimators.base import about, check_labels_given
+from pglearn.estimators.base import about
 from pglearn.objective.graph import mean_distance
 from pglearn.objective.loss import LOSSES, Yardstick
 from pglearn.objective.problem import Problem
@@ -37,8 +37,7 @@ def propagation_of(model: Any) -> Propagation:
 class Settings:
     """What a classifier was asked for."""
 
-    def __init__(self, model: Any, y: Any) -> None:
-        check_labels_given(model, y)
+    def __init__(self, model: Any) -> None:
         self._model = model
         self._view_names = check_views(model.views)
         checked_prior(model.class_prior)

@@ -29,7 +29,8 @@ def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
     values, U = eigh(K)
     values = np.maximum(values, 0)
     mean, labels = Y.mean(axis=0), len(Y)
-    together = equal_rows(K)
+    lengths = np.diag(K)
+    together = lengths[:, None] + lengths - 2 * K <= EQUAL * lengths.mean()  # which rows equal which
     g, S = together.sum(axis=1, keepdims=True), together @ Y
     mean_of_others = (labels * mean - S) / np.maximum(labels - g, 1)
     projected = U.T @ (Y - mean)
@@ -43,9 +44,3 @@ def ridge(K: Array, Y: Array) -> tuple[Array, Array]:
             best = error, without - mean_of_others, (U / (values + penalty)) @ projected
     assert best is not None
     return best[1:]
-
-
-def equal_rows(K: Array) -> Array:
-    """Which rows equal which (l × l), by their products."""
-    lengths = np.diag(K)
-    return np.asarray(lengths[:, None] + lengths - 2 * K <= EQUAL * lengths.mean())

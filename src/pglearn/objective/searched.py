@@ -55,12 +55,9 @@ def searched_rows(problem: Problem, seed: int) -> Array | None:
         return None
     rng = np.random.default_rng(seed)
     unlabelled = rng.choice(others, SEARCHED_ROWS, replace=False)
-    return np.sort(np.append(problem.labelled[_searched_labels(problem, rng)], unlabelled))
-
-
-def _searched_labels(problem: Problem, rng: np.random.Generator) -> Array:
-    """Positions among the labels: the scored ones and, of the others, each class its share, and one at least."""
-    others = np.flatnonzero(~problem.scored)
-    if len(others) > SEARCHED_ROWS:
-        others = drawn_of_every_class(others, problem.codes, SEARCHED_ROWS, rng)
-    return np.append(np.flatnonzero(problem.scored), others)
+    # The scored labels and, of the others, each class its share, and one at least.
+    unscored = np.flatnonzero(~problem.scored)
+    if len(unscored) > SEARCHED_ROWS:
+        unscored = drawn_of_every_class(unscored, problem.codes, SEARCHED_ROWS, rng)
+    labels = np.append(np.flatnonzero(problem.scored), unscored)
+    return np.sort(np.append(problem.labelled[labels], unlabelled))

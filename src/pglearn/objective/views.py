@@ -183,40 +183,26 @@ def _view(name: str, X: Points, sample: _Sample, labels: tuple[Array, Array] | N
 def linear_view(X: Points, labelled: Array, Y: Array) -> View | None:
     """Ridge regression of one-hot classes on the standardised features (`pglearn.objective.ridge`).
 
-    None where the labelled rows are all alike.
+    Sparse ones stay as they are: standardised, the rarest words would count most. None where the labelled rows are all
+    alike.
     """
     if is_sparse(X):
-        return _sparse_linear_view(X, labelled, Y)
-    if not vary(X[labelled]).any():
-        return None
-    columns = standardising(X)
-    rows = X[labelled].astype(np.float64, copy=False) * columns
-    middle = rows.mean(axis=0)
-    rows = rows - middle
-    own, dual = ridge(rows @ rows.T, Y)
-    axes = dual.T @ rows
-    return View("linear", columns, axes, (labelled, own + axes @ middle))
-
-
-def standardising(X: Array) -> Array:
-    """What to multiply features with so that they have a standard deviation of one; 0 for those that are constant."""
-    spread = X.std(axis=0, dtype=np.float64)
-    return np.where(vary(X), 1 / np.where(spread > 0, spread, 1), 0)
-
-
-def _sparse_linear_view(X: Points, labelled: Array, Y: Array) -> View | None:
-    """The same on features as they are: standardised, the rarest words would count most."""
-    ones = np.ones(X.shape[1])
-    shift = column_medians(X[labelled])
-    rows = scaled_rows(X[labelled], ones, shift)
-    used = np.unique(rows.indices)
-    rows = rows[:, used]
-    K, middle = _centred_product(rows)
-    if not K.trace() > 1e-9 * (rows.data @ rows.data):
+        columns = np.ones(X.shape[1])
+        used, rows, shift = _columns_in_use(X[labelled], columns)
+        K, middle = _centred_product(rows)
+        differ = K.trace() > 1e-9 * (rows.data @ rows.data)
+    else:
+        spread = _spread(X)
+        columns, used = np.divide(1, spread, out=np.zeros_like(spread), where=spread > 0), None
+        rows = X[labelled].astype(np.float64, copy=False) * columns
+        middle = rows.mean(axis=0)
+        rows, shift = rows - middle, np.zeros_like(middle)
+        K, differ = rows @ rows.T, vary(X[labelled]).any()
+    if not differ:
         return None
     own, dual = ridge(K, Y)
     axes = dual.T @ rows
-    return View("linear", ones, axes, (labelled, own + axes @ (shift[used] + middle)), used)
+    return View("linear", columns, axes, (labelled, own + axes @ (shift + middle)), used)
 
 
 def shared_variance(X: Points) -> Array | None:
@@ -231,28 +217,29 @@ def shared_variance(X: Points) -> Array | None:
     >>> shared_variance(X).round(1).tolist()
     [1.0, 1.0, 1.0, 0.0, 0.0]
     """
-    varied, standardised = _standardised(X)
-    n, d = X.shape[0], len(varied)
-    if d < 2:
+    n, all_columns = X.shape
+    used = np.arange(all_columns)
+    if is_sparse(X):
+        used, X, _ = _columns_in_use(X, np.ones(all_columns))
+    spread = _spread(X)
+    varied = np.flatnonzero(spread)
+    if len(varied) < 2:
         return None
-    shared = np.zeros(X.shape[1])
-    variances, components = _principal(standardised)
-    beyond = variances > NOISE_MARGIN * (1 + np.sqrt(d / n)) ** 2
+    X, spread = X[:, varied], spread[varied]
+    variances, components = _principal(times_columns(X, 1 / spread) if is_sparse(X) else X / spread)
+    beyond = variances > NOISE_MARGIN * (1 + np.sqrt(len(varied) / n)) ** 2
     if not beyond.any():
         return None
-    shared[varied] = variances[beyond] @ components[beyond] ** 2
+    shared = np.zeros(all_columns)
+    shared[used[varied]] = variances[beyond] @ components[beyond] ** 2
     return np.minimum(shared, 1)
 
 
-def _standardised(X: Points) -> tuple[Array, Points]:
-    """Positions of the columns that are not constant, and these columns with a standard deviation of one."""
-    if not is_sparse(X):
-        varied = np.flatnonzero(vary(X))
-        return varied, X[:, varied] / X.std(axis=0)[varied]
-    used, X = _columns_in_use(X, np.ones(X.shape[1]))
-    spread = np.sqrt(np.maximum((X * X).mean(axis=0) - X.mean(axis=0) ** 2, 0))
-    varied = np.flatnonzero(spread > 0)
-    return used[varied], times_columns(X[:, varied], 1 / spread[varied])
+def _spread(X: Points) -> Array:
+    """Standard deviation of every column, 0 of those that are constant."""
+    if is_sparse(X):
+        return np.asarray(np.sqrt(np.maximum((X * X).mean(axis=0) - X.mean(axis=0) ** 2, 0)))
+    return np.where(vary(X), X.std(axis=0, dtype=np.float64), 0)
 
 
 def vary(X: Array) -> Array:
@@ -262,25 +249,28 @@ def vary(X: Array) -> Array:
 
 def _components(name: str, sample: Points, columns: Array) -> View | None:
     """Half-whitened principal components; of a sparse sample, axes about the columns in which it has something."""
-    used, sample = _columns_in_use(sample, columns) if is_sparse(sample) else (None, sample * columns)
-    variances, components = _principal(sample) if sample.shape[1] else (np.empty(0), np.empty((0, 0)))
+    used = None
+    if is_sparse(sample):
+        used, sample, _ = _columns_in_use(sample, columns)
+    else:
+        sample = sample * columns
+    if not sample.shape[1]:
+        return None
+    variances, components = _principal(sample)
     if not len(components):
         return None
-    return View(name, columns, _half_whitened(variances, components), used=used)
-
-
-def _columns_in_use(X: Points, columns: Array) -> tuple[Array, Points]:
-    """Positions of the columns in which sparse rows differ, and these columns, times `columns`, near their middle."""
-    X = times_columns(X, columns)
-    X = scaled_rows(X, np.ones(X.shape[1]), column_medians(X))
-    used = np.unique(X.indices[X.data != 0])
-    return used, X[:, used]
-
-
-def _half_whitened(variances: Array, components: Array) -> Array:
     spread = np.sqrt(variances)
     # In units of the mean spread, so that the coordinates keep the scale of the features.
-    return np.asarray(components / np.sqrt(spread / spread.mean())[:, None])
+    return View(name, columns, components / np.sqrt(spread / spread.mean())[:, None], used=used)
+
+
+def _columns_in_use(X: Points, columns: Array) -> tuple[Array, Points, Array]:
+    """Positions of the columns in which sparse rows differ; these times `columns`, less their middle; and that."""
+    X = times_columns(X, columns)
+    middle = column_medians(X)
+    X = scaled_rows(X, np.ones(X.shape[1]), middle)
+    used = np.unique(X.indices[X.data != 0])
+    return used, X[:, used], middle[used]
 
 
 def _principal(X: Points) -> tuple[Array, Array]:
@@ -290,11 +280,14 @@ def _principal(X: Points) -> tuple[Array, Array]:
     """
     n, d = X.shape
     wide = d > n
-    if is_sparse(X):
-        product, middle = _centred_product(X) if wide else _centred_squares(X)
-    else:
+    if not is_sparse(X):
         middle, X = np.zeros(d), X - X.mean(axis=0)
         product = X @ X.T if wide else X.T @ X
+    elif wide:
+        product, middle = _centred_product(X)
+    else:
+        middle = X.mean(axis=0)
+        product = (X.T @ X).toarray() - n * np.outer(middle, middle)
     least = max(0, len(product) - MAX_COMPONENTS)
     values, vectors = eigh(product, subset_by_index=(least, len(product) - 1))
     there = values > 1e-12 * max(values.max(), np.finfo(float).tiny)
@@ -311,9 +304,3 @@ def _centred_product(X: Points) -> tuple[Array, Array]:
     middle = X.mean(axis=0)
     with_middle = X @ middle
     return (X @ X.T).toarray() - with_middle[:, None] - with_middle + middle @ middle, middle
-
-
-def _centred_squares(X: Points) -> tuple[Array, Array]:
-    """(X − m)ᵀ(X − m) and m."""
-    middle = X.mean(axis=0)
-    return (X.T @ X).toarray() - X.shape[0] * np.outer(middle, middle), middle

@@ -9,7 +9,7 @@ from tests import oracle
 from tests.problems import joined, oracle_objective, partly_labelled
 
 import pglearn
-from pglearn.arrays import column_medians, parts_of, sparse_rows, table_of
+from pglearn.arrays import column_medians, sparse_rows
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.errors import InputError
 from pglearn.objective.graph import k_nearest, mean_distance, weighted_graph
@@ -151,19 +151,6 @@ def test_mean_distance_and_medians_are_those_of_dense_points():
     np.testing.assert_allclose(column_medians(sparse_rows(X))[[0, 7]], np.median(X, axis=0)[[0, 7]])
     Z = scaled_points(sparse_rows(X), weights(), column_medians(sparse_rows(X)))
     assert Z.nnz <= 2 * np.count_nonzero(X)
-
-
-def test_parts_and_whole():
-    X = sparse_rows(table())
-    again = table_of(parts_of(X, "Z"), "Z")
-    assert (again != X).nnz == 0
-    assert again.shape == X.shape
-    dense = table()
-    assert table_of(parts_of(dense)) is dense
-    with pytest.raises(KeyError, match="X_indptr"):
-        table_of({name: part for name, part in parts_of(X).items() if name != "X_indptr"})
-    with pytest.raises(KeyError, match="X"):
-        table_of({})
 
 
 def test_gaps_in_sparse_points_are_refused():

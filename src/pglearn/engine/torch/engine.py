@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from pglearn.arrays import Array
-from pglearn.engine.base import Configuration, Evaluation
-from pglearn.engine.cpu import CPUEngine
+from pglearn.engine import Configuration, CPUEngine, Evaluation
 from pglearn.engine.torch import dense, iterative
 from pglearn.engine.torch.device_graph import DeviceGraph
 from pglearn.engine.torch.placed import Placed

@@ -72,15 +72,16 @@ class Graph:
 
 def weighted_graph(X: Points, a: Array, k: int, centre: Array | None = None, neighbours: str = "exact") -> Graph:
     """The union k-nearest-neighbour graph of `X` under diag(a); `centre` saves looking for the middle of X again."""
-    Z = scaled_points(X, a, column_medians(X) if centre is None else centre)
+    edges, recall = neighbour_edges(X, a, k, column_medians(X) if centre is None else centre, neighbours)
+    return graph_of_exponents(edges, edge_differences(X, edges).distances(a), recall)
+
+
+def neighbour_edges(X: Points, a: Array, k: int, centre: Array, neighbours: str) -> tuple[Edges, float]:
+    """Those of that graph, and the share of the exact neighbours that they have."""
+    Z = scaled_points(X, a, centre)
     found, recall = find_neighbours(Z, k, neighbours)
     del Z
-    return graph_on_edges(X, a, Edges.between_neighbours(found), recall)
-
-
-def graph_on_edges(X: Points, a: Array, edges: Edges, recall: float = 1.0) -> Graph:
-    """Weights for given edges between the points."""
-    return graph_of_exponents(edges, edge_differences(X, edges).distances(a), recall)
+    return Edges.between_neighbours(found), recall
 
 
 def edge_differences(X: Points, edges: Edges) -> Differences:

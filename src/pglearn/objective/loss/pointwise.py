@@ -1,4 +1,7 @@
-"""Losses that judge every validation point by the score p = S_v,c_v of its own class."""
+"""Losses that judge every validation point by the score p = S_v,c_v of its own class.
+
+In the paper's power and exponential losses, (1 − p)^x and x^−p with x > 1, x is 2.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from pglearn.arrays import Array
-from pglearn.errors import InputError
 from pglearn.objective.loss.base import Loss
 
 LEAST = 1e-6  # a class that has no score costs −log of this, and pulls no harder than that
@@ -53,36 +55,21 @@ class Log(Pointwise):
 
 @dataclass(frozen=True)
 class Power(Pointwise):
-    """(1 − p)^x, x > 1."""
+    """(1 − p)²."""
 
     name: ClassVar[str] = "power"
 
-    x: float = 2.0
-
-    def __post_init__(self) -> None:
-        _check_above_one(self.x)
-
     def of(self, p: Array) -> tuple[Array, Array]:
         rest = np.maximum(1 - p, 0)
-        return rest**self.x, -self.x * rest ** (self.x - 1)
+        return rest**2, -2 * rest
 
 
 @dataclass(frozen=True)
 class Exponential(Pointwise):
-    """x^−p, x > 1."""
+    """2^−p."""
 
     name: ClassVar[str] = "exponential"
 
-    x: float = 2.0
-
-    def __post_init__(self) -> None:
-        _check_above_one(self.x)
-
     def of(self, p: Array) -> tuple[Array, Array]:
-        f = self.x**-p
-        return f, -np.log(self.x) * f
-
-
-def _check_above_one(x: float) -> None:
-    if not x > 1:
-        raise InputError(f"x={x!r} is not above 1: the paper's power and exponential losses need x > 1.")
+        f = 2.0**-p
+        return f, -np.log(2) * f

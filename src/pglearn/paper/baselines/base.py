@@ -16,10 +16,9 @@ import numpy as np
 
 from pglearn import parameters
 from pglearn.arrays import Array
-from pglearn.engine import CPUEngine
 from pglearn.ensemble import GraphEnsemble, Member, warn_if_unsolved
 from pglearn.errors import warn
-from pglearn.estimators.base import TableClassifier, about, check_labels_given, check_several_rows, one_column
+from pglearn.estimators.base import TableClassifier, about
 from pglearn.objective.graph import Graph, mean_distance, weighted_graph
 from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
@@ -28,7 +27,6 @@ from pglearn.objective.views import given_view
 from pglearn.runtime.interrupts import FirstInterrupt, first_interrupt
 from pglearn.runtime.threads import one_thread
 from pglearn.search import VERSION, Draws, Listener, Run, Space, Stream
-from pglearn.tables.scaling import Scaling
 
 # Which class scores highest needs no more than this; the final labels are solved to LGC's own tolerance.
 TOLERANCE, PRECISION = 1e-8, 1e-2
@@ -134,14 +132,9 @@ class BaselineClassifier(TableClassifier):
         """
         from pglearn.runtime.progress import progress_bar
 
-        check_labels_given(self, y)
         self._check_parameters()
         seed = parameters.seed(self.random_state)
-        X = self._numbers(X, reset=True)
-        check_several_rows(X)
-        scaling = Scaling.for_points(X, self.scale)
-        X = scaling.transform(X)
-        problem = Problem.of(X, one_column(y), validation=self.validation, seed=seed)
+        scaling, problem = self._scaled_problem(X, y, seed)
         with first_interrupt() as interrupt, one_thread(), progress_bar(self.verbose) as shown:
             units = self.budget * self.n_candidates
             clock = Clock(units, self.unit_steps, self.unit_seconds, self.max_time, interrupt)
@@ -149,7 +142,7 @@ class BaselineClassifier(TableClassifier):
             graph, solution = self.answer(problem, best)
             warn_if_unsolved([solution])
             member = Member.from_solution(Run(best.candidate, best.k, self._weights(problem, best)), solution)
-            self._publish(GraphEnsemble.from_members(X, scaling, [given_view(X)], problem, [member]))
+            self._publish(GraphEnsemble.from_members(problem.X, scaling, [given_view(problem.X)], problem, [member]))
             self.graph_ = graph.W
         if self.stop_reason_ == "interrupted":
             warn(
@@ -191,7 +184,7 @@ class BaselineClassifier(TableClassifier):
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         """The graph of a trial and F (n × c) on it, with every label shown."""
         graph = self._graph(problem, trial.k, trial.a)
-        return graph, self._spread(problem, graph)
+        return graph, LGC(self.alpha).system(graph, problem).labels()
 
     def _graph(self, problem: Problem, k: int, a: Array) -> Graph:
         return weighted_graph(problem.X, a, k, problem.centre)
@@ -201,10 +194,6 @@ class BaselineClassifier(TableClassifier):
         lgc = LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION)
         scores = lgc.system(graph, problem).validation_scores()
         return share_right(scores.S, scores.least, problem.scored_codes)
-
-    def _spread(self, problem: Problem, graph: Graph, beliefs: Array | None = None) -> Solution:
-        """F with every label shown, and `beliefs` (n × c) in place of the labels that are not given."""
-        return CPUEngine(propagation=LGC(self.alpha)).propagate(problem, graph, beliefs)
 
     def _weights(self, problem: Problem, best: Trial) -> Array:
         """One per feature, with which new rows are compared with those of the table."""
@@ -243,8 +232,8 @@ def random_start(
 def mass_normalised(F: Array, masses: Array | None = None) -> Array:
     """F with its columns divided by the classes' masses, by default their sums, then rows that sum to one.
 
-    No class is then favoured because its labels spread further. A class without mass and rows of zeros stay as they
-    are.
+    Zhu et al.'s, without bounds; PG-learn's is milder and aims at shares (`pglearn.ensemble.class_shares`). A class
+    without mass and rows of zeros stay as they are.
     """
     masses = F.sum(axis=0) if masses is None else masses
     F = F / np.where(masses > 0, masses, 1)

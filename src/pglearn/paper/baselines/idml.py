@@ -35,8 +35,9 @@ from scipy.special import entr
 from pglearn.arrays import Array
 from pglearn.objective.graph import Graph
 from pglearn.objective.labels import UNLABELLED
+from pglearn.objective.loss import share_right
 from pglearn.objective.problem import Problem
-from pglearn.objective.propagation import Solution
+from pglearn.objective.propagation import LGC, Solution
 from pglearn.paper.baselines.base import BandwidthClassifier, Clock, Trial, mass_normalised, random_start
 from pglearn.paper.baselines.itml import Pairs, learned_metric
 
@@ -79,7 +80,10 @@ class IDMLClassifier(BandwidthClassifier):
                 graph = self._graph(problem, k, a)
                 F = self._answer(tuning, graph, guesses)
                 is_fair = len(tuning.labelled) < len(problem.labelled)
-                accuracy = _share_right(problem, F) if is_fair else self._accuracy(problem, graph)
+                if is_fair:
+                    accuracy = share_right(F[problem.labelled[problem.scored]], 0.0, problem.scored_codes)
+                else:
+                    accuracy = self._accuracy(problem, graph)
                 clock.tick()
                 yield Trial(number, step, k, a, accuracy, settings={"sigma": sigma, "beta": beta}, guesses=guesses)
                 new = confident_rows(F, codes, beta)
@@ -99,7 +103,7 @@ class IDMLClassifier(BandwidthClassifier):
         beliefs = np.zeros((len(problem.X), problem.n_classes))
         guessed = np.flatnonzero(guesses != UNLABELLED)
         beliefs[guessed, guesses[guessed]] = 1
-        solution = self._spread(problem, graph, beliefs)
+        solution = LGC(self.alpha).system(graph, problem).labels(beliefs)
         F = np.maximum(solution.F, 0)
         F[F.sum(axis=1) <= solution.doubt()] = 0
         return mass_normalised(F)
@@ -141,8 +145,3 @@ def labelled_pairs(X: Array, codes: Array, new: Array, bounds: tuple[float, floa
 
 def _some(items: Array, most: int, rng: np.random.Generator) -> Array:
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
-
-
-def _share_right(problem: Problem, F: Array) -> float:
-    rows = F[problem.labelled[problem.scored]]
-    return float(((rows.argmax(axis=1) == problem.scored_codes) & rows.any(axis=1)).mean())

@@ -5,12 +5,9 @@ by gradient descent on σ. All σ_m start equal; on convergence a new (k, σ, ε
 minimum at σ → 0, where everyone copies its nearest neighbour; the smoothing ε is what prevents that.
 
 Rows are labelled, and labels judged, after class-mass normalisation by the unlabelled rows, after Zhu et al.: without
-it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself. Zhu et
-al. then weigh the classes by their shares. Here they are all made equal: tried on three splits each, shares of a few
-labels were worse than none on UMIST and USPS, by .03, and no better on Yale.
-
-Zhu et al. join all pairs of points. Here points are joined to their k nearest, as in every other method of the paper;
-`k_range=(n, n)` joins all pairs. The docstring of `pglearn.MinEntClassifier` has what was measured.
+it the smoothing, which brings every class everywhere, leaves small differences to decide. H is that of f itself. All
+classes are made equal (Zhu et al. weigh them by their shares), and points are joined to their k nearest, as in every
+other method of the paper (Zhu et al. join all pairs: `k_range=(n, n)`).
 
 What the authors of PG-learn ran under the name is another method (`propagation="lgc"`): the entropy of the labels that
 LGC spreads, with PG-learn's own start and step, every point on the way judged by validation accuracy. That alone keeps
@@ -20,7 +17,7 @@ it from the useless minimum. Few labels make many ties, which go to the lower en
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
@@ -45,7 +42,7 @@ from pglearn.paper.baselines.base import (
 )
 from pglearn.paper.baselines.harmonic import Harmonic
 from pglearn.parameters import choice
-from pglearn.search import Descent
+from pglearn.search import Descent, Limit
 
 PROPAGATIONS = {"harmonic": None, "lgc": None}
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
@@ -118,17 +115,15 @@ class MinEntClassifier(BandwidthClassifier):
         for number in count():
             run = draws.draw(number)
             for step in range(MOST_STEPS + 1):
-                (evaluation,) = engine.value_and_gradient(problem, [run.here])
+                (run,) = descent.advance(problem, [run], Limit(step))
                 clock.tick()
-                run = run.evaluated(evaluation)
                 if run.failure is not None:
                     yield Trial(number, step, run.k, run.a, 0.0, tie_break=np.inf)
                     break
-                g = float(evaluation.loss)
-                yield Trial(number, step, run.k, run.a, evaluation.accuracy, g, tie_break=g)
-                if descent.has_converged(run):
+                _, g, accuracy = run.history[-1]
+                yield Trial(number, step, run.k, run.a, accuracy, g, tie_break=g)
+                if run.converged:
                     break
-                run = replace(run, a=descent.step(run.a, evaluation.dg_da))
 
     def answer(self, problem: Problem, trial: Trial) -> tuple[Graph, Solution]:
         if self.propagation == "lgc":

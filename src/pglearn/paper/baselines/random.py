@@ -1,8 +1,6 @@
 """Rand_d: draw k and one bandwidth per feature, evaluate, repeat.
 
-The draws are those that PG-learn starts from (`pglearn.search.Draws`); no gradient is followed. A bandwidth
-near the low end makes a weight that outdoes all others, and among hundreds of features a few such are always drawn. The
-paper's text draws the weights themselves from the same interval.
+The draws are those that PG-learn starts from (`pglearn.search.Draws`); no gradient is followed.
 """
 
 from __future__ import annotations
