@@ -11,8 +11,6 @@ import pytest
 from tests.search.fakes import worked_example
 
 from pglearn import PGLearnClassifier, loss_and_gradient
-from pglearn.errors import OutputError
-from pglearn.search import events
 from pglearn.search.events import EventLog
 
 
@@ -125,21 +123,12 @@ def test_a_damaged_log_is_left_as_it_is_by_a_search_that_goes_on_or_does_not_beg
         with EventLog(path):
             pass
         assert path.read_text() == text
-        with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on \(Line 1 of .* is no event"):
+        with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on .*the search goes on"):
             log({"event": "search_resumed", "number": 3})
         assert path.read_text() == text
 
 
-def test_a_log_without_room_is_given_up_with_a_warning(tmp_path, monkeypatch):
+def test_a_log_without_room_is_given_up_with_a_warning():
     with EventLog(Path("/dev/full")) as log, pytest.warns(UserWarning, match="No space left.*the search goes on"):
         log({"event": "a"})
     log({"event": "b"})  # silently: it has been said
-
-    def no_room(path):
-        raise OutputError(f"{path} could not be written (No space left on device): is the disk full?")
-
-    path = tmp_path / "events.jsonl"
-    path.write_text('{"event": "search_started", "time": 0, "number": 0}\n')
-    monkeypatch.setattr(events, "whole_file", no_room)
-    with EventLog(path) as log, pytest.warns(UserWarning, match="No space left on device.*; the search goes on"):
-        log({"event": "search_resumed", "number": 3})

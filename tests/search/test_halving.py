@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import numpy as np
@@ -12,7 +11,6 @@ from tests.search.fakes import (
     Clock,
     NumberedDraws,
     Scripted,
-    Sleepy,
     Ticking,
     paper_search,
     serial_pool,
@@ -163,17 +161,6 @@ def test_a_time_that_is_over_before_it_begins_still_gives_an_answer():
     assert [c.id for c in result.candidates if c.best is not None] == [0]
     assert len(result.candidates) == 8
     assert [event["candidate"] for event in told if event["event"] == "candidate_advanced"] == [0]
-
-
-def test_units_of_seconds_give_every_candidate_its_time():
-    begun = time.monotonic()
-    result = searched(Sleepy(0.05), budget=2, population=2, unit_seconds=0.2)
-    # Two rounds of a unit for two candidates each; every place may be over by a step.
-    assert 0.8 <= time.monotonic() - begun < 0.8 + 2 * 0.05 + 1.0
-    survivor, eliminated, new = result.candidates
-    assert (survivor.lifetime.died, eliminated.lifetime.died, new.lifetime.born) == (None, 1, 1)
-    assert survivor.steps > eliminated.steps
-    assert 1 <= eliminated.steps <= 4
 
 
 @pytest.mark.parametrize("unit", [0.15, 0.3, 1.0, 1.7, 4.0])

@@ -39,29 +39,27 @@ def history(candidates: list[Run]) -> dict[str, Array]:
 
 
 def warn_of_search(reason: str, candidates: list[Run], chosen: list[Run], recalls: dict[int, float]) -> None:
-    """What the user should know of how a search ended."""
-    warn_of_failures(candidates, chosen)
+    """What the user should know of how a search ended: candidates that raised, or any failure if the answer is by some
+    that failed; graphs that miss neighbours; Ctrl-C."""
+    failures = [run.failure for run in candidates if run.failure is not None]
+    raised = [failure for failure in failures if not failure.startswith(NOT_FINITE)]
+    failed = [run.failure for run in chosen if run.failure is not None]
+    if failed:
+        warnings.warn(
+            f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
+            f"those of the best that was found before, by one that ended with {failed[0]}. "
+            "search_results_['failure'] has them all.",
+            stacklevel=3,
+        )
+    elif raised:
+        warnings.warn(
+            f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
+            "search_results_['failure'] has them all.",
+            stacklevel=3,
+        )
     warn_of_recall(min(recalls.values()))
     if reason == "interrupted":
         warnings.warn(
             "The search was interrupted: the labels are those of the best candidates so far. Fit again for more.",
             stacklevel=3,
-        )
-
-
-def warn_of_failures(candidates: list[Run], chosen: list[Run]) -> None:
-    """Of candidates that raised; and of any failure, if the answer is by some that failed."""
-    failures = [run.failure for run in candidates if run.failure is not None]
-    if failed := [run.failure for run in chosen if run.failure is not None]:
-        warnings.warn(
-            f"{len(failures)} of {len(candidates)} candidates failed, and none was left that had not: the labels are "
-            f"those of the best that was found before, by one that ended with {failed[0]}. "
-            "search_results_['failure'] has them all.",
-            stacklevel=4,
-        )
-    elif raised := [failure for failure in failures if not failure.startswith(NOT_FINITE)]:
-        warnings.warn(
-            f"{len(raised)} of {len(candidates)} candidates failed and were left out, the first with {raised[0]}. "
-            "search_results_['failure'] has them all.",
-            stacklevel=4,
         )

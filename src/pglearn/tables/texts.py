@@ -18,11 +18,7 @@ import pandas as pd
 Floats = npt.NDArray[np.float64]
 
 # Not all that fromisoformat takes: weeks (2024-W18) and bare digits (20240501) are rather codes.
-_ISO_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
-)
-_GROUPS_OF_DIGITS = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 
 
 def coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
@@ -70,8 +66,3 @@ def _seconds(text: str) -> float:
     except ValueError:  # 30 February
         return np.nan
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def have_commas(texts: Sequence[str]) -> bool:
-    """Whether all texts are numbers but for commas (1,5 or 1,000)."""
-    return any("," in text for text in texts) and all(_GROUPS_OF_DIGITS.fullmatch(text) for text in texts)
