@@ -53,8 +53,8 @@ def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_
     told = []
     result = searched(kind((0, 2, 9)), name, [told.append])
     expected = worked_example(lambda k: float("nan") if k in (0, 2, 9) else k)
-    assert [(run.loss, run.lifetime.died, run.steps) for run in result.candidates] == [
-        (run.loss, run.lifetime.died, run.steps) for run in expected.candidates
+    assert [(run.loss, run.died, run.steps) for run in result.candidates] == [
+        (run.loss, run.died, run.steps) for run in expected.candidates
     ]
     assert [c.id for c in result.found] == [c.id for c in expected.found]
     failures = {c.id: c.failure for c in result.candidates if c.failure}
@@ -68,7 +68,7 @@ def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_wa
     result = searched(RaisesFor((0, 2, 21), error, at_once=False), "serial", [told.append])
     assert [c.id for c in result.candidates if c.failure] == [0, 2, 21]
     assert result.candidates[0].loss == 0.0, "the lowest of all"
-    assert [result.candidates[id].lifetime.died for id in (0, 2, 21)] == [1, 1, None]
+    assert [result.candidates[id].died for id in (0, 2, 21)] == [1, 1, None]
     assert 21 not in [c.id for c in result.found]
     assert told[-1]["best"] == result.found[0].id == 1
 

@@ -30,7 +30,7 @@ def searched(engine, budget=16, rate=2, population=8, views=1, **options):
 
 def lives(result):
     """(born, died, steps) of every candidate; died is None for those that ran to the end."""
-    return [(run.lifetime.born, run.lifetime.died, run.steps) for run in result.candidates]
+    return [(run.born, run.died, run.steps) for run in result.candidates]
 
 
 def found(result):
@@ -71,7 +71,7 @@ def test_when_the_new_are_better_every_candidate_lives_for_two_rounds():
 def test_survivors_are_those_with_the_lowest_loss_among_old_and_new_alike():
     good = {2: 0.3, 5: 0.1, 9: 0.2, 13: 0.05, 22: 0.01}  # the others lose 1 each, ties going to the older
     result = worked_example(lambda k: good.get(k, 1.0))
-    died = {run.id: run.lifetime.died for run in result.candidates}
+    died = {run.id: run.died for run in result.candidates}
     assert [id for id in range(8) if died[id] == 1] == [3, 4, 6, 7]  # 5, 2, 0 and 1 go on
     assert [id for id in range(12) if died[id] == 2] == [1, 8, 10, 11]  # 9 comes in, 0 goes on
     assert [id for id in range(16) if died[id] == 4] == [0, 12, 14, 15]  # 13 comes in
@@ -122,7 +122,7 @@ def test_all_candidates_failing_is_an_error_that_says_what_to_try():
 
 
 def died_in(result, view, died):
-    return [c.id for c in result.candidates if c.view == view and c.lifetime.died == died]
+    return [c.id for c in result.candidates if c.view == view and c.died == died]
 
 
 def test_the_best_of_every_view_go_on_however_bad_the_view():
@@ -131,11 +131,9 @@ def test_the_best_of_every_view_go_on_however_bad_the_view():
     assert died_in(result, 1, died=1) == [5, 7]
     assert found(result)[:4] == [0, 2, 20, 22], "the answer is the lowest loss"
     result = searched(Scripted(lambda k: k, of_view=1000), views=3)  # the best of each of three, and one second
-    assert [c.id for c in result.candidates if c.lifetime.born == 0 and c.lifetime.died is None] == [0, 1, 2, 3]
+    assert [c.id for c in result.candidates if c.born == 0 and c.died is None] == [0, 1, 2, 3]
     result = searched(Scripted(lambda k: k, of_view=1000), budget=2, population=4, views=4)
-    assert [c.id for c in result.candidates if c.lifetime.died == 1] == [2, 3], (
-        "with fewer places the better views go on"
-    )
+    assert [c.id for c in result.candidates if c.died == 1] == [2, 3], "with fewer places the better views go on"
 
 
 @pytest.mark.parametrize("views", [1, 2, 3])
@@ -146,8 +144,8 @@ def test_new_draws_take_the_views_of_those_they_replace(views, population, budge
         schedule = Schedule(budget, rate, population)
         assert [c.id for c in result.candidates] == list(range(schedule.configurations))
         for milestone in schedule.milestones[:-1]:
-            replaced = Counter(c.view for c in result.candidates if c.lifetime.died == milestone)
-            assert replaced == Counter(c.view for c in result.candidates if c.lifetime.born == milestone)
+            replaced = Counter(c.view for c in result.candidates if c.died == milestone)
+            assert replaced == Counter(c.view for c in result.candidates if c.born == milestone)
             assert replaced.total() == population - population // rate
 
 

@@ -66,10 +66,8 @@ def serial():
 def assert_identical(result, other):
     assert len(result.candidates) == len(other.candidates)
     for one, two in zip(result.candidates, other.candidates, strict=True):
-        for name in ("id", "k", "history"):
+        for name in ("id", "k", "history", "born", "died", "spent"):
             assert getattr(one, name) == getattr(two, name)
-        for name in ("born", "died", "spent"):
-            assert getattr(one.lifetime, name) == getattr(two.lifetime, name)
         for name in ("a", "dg_da", "best"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import check_estimator
 
-from pglearn.errors import InputError, ModelFileError
+from pglearn.errors import InputError
 from pglearn.tables.encode import TableEncoder
 
 
@@ -134,15 +134,6 @@ def test_categoricals_lists_and_arrays_of_objects():
     assert TableEncoder().fit(array).feature_names_out_.tolist() == ["x0", "x1=u", "x1=v"]
 
 
-@settings(max_examples=25)
-@given(st.lists(st.none() | st.text("abc", min_size=1, max_size=2), min_size=1, max_size=12).filter(any))
-def test_rows_of_a_category_differ_by_2_or_not_at_all(values):
-    encoded = TableEncoder().fit_transform(pd.DataFrame({"c": pd.Series(values, dtype=object)}))
-    distance = ((encoded[:, None] - encoded[None]) ** 2).sum(axis=2)
-    different = np.array([[u != v for v in values] for u in values])
-    np.testing.assert_array_equal(distance, 2.0 * different)
-
-
 # Frames and arrays
 
 
@@ -252,24 +243,11 @@ def test_importance_is_the_share_in_the_mean_squared_distance():
 
 # Storing
 
-columns = st.sampled_from(
-    [
-        st.none() | st.floats(-1e100, 1e100),
-        st.none() | st.text(max_size=3),
-        st.none() | st.booleans(),
-        st.none() | st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
-    ]
-).flatmap(lambda values: st.lists(values, min_size=6, max_size=6))
 
-
-@settings(max_examples=25)
-@given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["auto", True, False]))
-def test_stored_encoder_transforms_alike(lists, scale):
-    frame = pd.DataFrame({f"né {m}": pd.Series(values, dtype=object) for m, values in enumerate(lists)})
-    fitted = frame[:4]
-    if fitted.map(lambda value: value is None or not str(value).strip()).all(axis=None):
-        return
-    encoder = TableEncoder(scale=scale).fit(fitted)
+@pytest.mark.parametrize("scale", ["auto", True, False])
+def test_stored_encoder_transforms_alike(scale):
+    frame = table().assign(né=[None, "a", " ", "ü"], blank=None)
+    encoder = TableEncoder(scale=scale).fit(frame[:3])
     file = io.BytesIO()
     np.savez(file, **encoder.to_arrays())
     file.seek(0)
@@ -281,16 +259,3 @@ def test_stored_encoder_transforms_alike(lists, scale):
         assert getattr(again, attribute) == getattr(encoder, attribute)
     assert again.feature_names_in_.tolist() == encoder.feature_names_in_.tolist()
     assert np.isfinite(again.transform(frame)).all()
-
-
-def test_stored_encoder_that_is_damaged():
-    whole = TableEncoder().fit([[1.0], [2.0]]).to_arrays()
-    for changed in (
-        {"words": np.array("[")},
-        {"kind": np.array('["cheese"]')},
-        {"center": np.zeros(2)},
-        {"name": None},
-    ):
-        arrays = whole | {f"encoder.{name}": array for name, array in changed.items()}
-        with pytest.raises(ModelFileError, match="copy it again or fit again"):
-            TableEncoder.from_arrays({name: array for name, array in arrays.items() if array is not None})

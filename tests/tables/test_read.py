@@ -95,14 +95,6 @@ def test_labels_come_out_as_they_are_written(csv, written, labels):
     assert [type(value) for value in found] == [type(value) for value in labels]
 
 
-def test_columns_that_are_text_stay_so(csv):
-    path = csv("a,b\n01,01\n 1.0 ,NA\n")
-    frame = read_table(path, as_text=["a", "absent"])
-    assert [text.strip() for text in frame["a"]] == ["01", "1.0"]
-    assert frame["b"].tolist()[0] == 1
-    assert read_table(path, as_text=["b"])["b"].isna().tolist() == [False, True]
-
-
 # CSV that is not
 
 

@@ -15,13 +15,12 @@ def search_results(
     candidates: list[Run], recalls: dict[int, float], views: list[str], budget: float
 ) -> dict[str, Array]:
     """A row for each candidate. `recalls` has those that answer, by their ids: of all the neighbours that they had."""
-    lifetimes = [run.lifetime for run in candidates]
     return {
         "candidate": np.array([run.id for run in candidates]),
         "k": np.array([run.k for run in candidates]),
         "view": np.array([views[run.view] for run in candidates]),
-        "born": np.array([life.born for life in lifetimes]),
-        "died": np.array([budget if life.died is None else life.died for life in lifetimes]),
+        "born": np.array([run.born for run in candidates]),
+        "died": np.array([budget if run.died is None else run.died for run in candidates]),
         "steps": np.array([run.steps for run in candidates]),
         "loss": np.array([run.loss for run in candidates]),
         "accuracy": np.array([run.accuracy for run in candidates]),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pglearn.arrays import Array
-from pglearn.search.runs import Lifetime, Run
+from pglearn.search.runs import Run
 from pglearn.sections import Expectation, Section, Sections
 
 SEARCH = Section(
@@ -61,7 +61,7 @@ class State:
 
     @property
     def alive(self) -> list[Run]:
-        return [candidate for candidate in self.candidates if candidate.lifetime.died is None]
+        return [candidate for candidate in self.candidates if candidate.died is None]
 
     def with_candidates(self, changed: Iterable[Run]) -> State:
         candidates = list(self.candidates)
@@ -75,7 +75,7 @@ class State:
         for run in self.candidates:
             steps, losses, accuracies = np.array(run.history, dtype=np.float64).reshape(-1, 3).T
             history = {"evaluated": steps.astype(np.int64), "losses": losses, "accuracies": accuracies}
-            found |= CANDIDATE.arrays(vars(run) | asdict(run.lifetime) | history, run.id)
+            found |= CANDIDATE.arrays(vars(run) | history, run.id)
         return found
 
     @classmethod
@@ -86,10 +86,8 @@ class State:
         for number in range(search.pop("n_candidates")):
             stored = file.read(CANDIDATE, number)
             columns = [stored.pop(name).tolist() for name in ("evaluated", "losses", "accuracies")]
-            lifetime = Lifetime(**{name: stored.pop(name) for name in ("born", "died", "spent", "seconds")})
-            history = tuple(zip(*columns, strict=True))
-            candidates.append(Run(id=number, history=history, lifetime=lifetime, **stored))
+            candidates.append(Run(id=number, history=tuple(zip(*columns, strict=True)), **stored))
         widths = {(run.view, len(run.a)) for run in candidates}
         file.require(sorted(view for view, _ in widths) == list(range(len(widths))), "has candidates of other views")
-        file.require(any(run.lifetime.died is None for run in candidates), "has no candidate that is alive")
+        file.require(any(run.died is None for run in candidates), "has no candidate that is alive")
         return cls(candidates=candidates, **search)

@@ -40,27 +40,37 @@ _INFERRED: dict[str, Kind] = {
 
 
 @dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers (of durations, seconds) or dates (seconds since 1970)."""
+class Column:
+    """How a column is encoded: one of numbers (of durations, seconds) or dates (seconds since 1970), or of categories.
+
+    A category has one 0/1 feature per level, perhaps a last one for missing values. These are not standardised: rows
+    with different levels then differ by 2 in squared distance, which is the mean squared difference of a standardised
+    number between two rows, so both kinds start out with equal say.
+    """
 
     name: str
     kind: Kind
-    median: float
-    center: float
-    scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
-    blanks: Sequence[str] = ()  # texts that count as missing, as they did in fit
+    median: float = 0.0
+    center: float = 0.0
+    scale: float = 1.0  # infinite for a constant column, which makes it 0 wherever it is encoded
+    has_missing: bool = False  # whether a category has a feature for missing values
+    words: Sequence[str] = ()  # levels of a category; of numbers, texts that count as missing, as they did in fit
 
     @property
     def feature_names(self) -> list[str]:
-        return [self.name]
+        if self.kind != "category":
+            return [self.name]
+        return [f"{self.name}={level}" for level in (*self.words, *["(missing)"] * self.has_missing)]
 
     def encode(self, column: pd.Series[Any]) -> Floats:
+        if self.kind == "category":
+            return self._levels(column)
         kind, x = typed(column)
         if kind == "category":  # one stray word makes a whole column text: those that are numbers still count as such
             codes, texts = coded(column)
             numbers = READERS[self.kind](texts)
             bad = [text for text, number in zip(texts, numbers, strict=True) if np.isnan(number)]
-            if bad := [text for text in bad if text not in self.blanks]:
+            if bad := [text for text in bad if text not in self.words]:
                 raise InputError(
                     f"Column {self.name!r} held a {self.kind} in fit and now holds {bad[0]!r}. Correct that value (a "
                     "date is written as 2024-05-31), or leave it blank to have it filled in."
@@ -71,30 +81,13 @@ class NumberColumn:
         x = np.where(np.isfinite(x), x, self.median)
         return ((x - self.center) / self.scale)[:, None]
 
-
-@dataclass(frozen=True)
-class CategoryColumn:
-    """A column of categories: one 0/1 feature per level, perhaps a last one for missing values.
-
-    Plain 0/1, not standardised: rows with different levels then differ by 2 in squared distance, which is the
-    mean squared difference of a standardised number between two rows, so both kinds start out with equal say.
-    """
-
-    name: str
-    levels: Sequence[str]
-    has_missing: bool
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}={level}" for level in (*self.levels, *["(missing)"] * self.has_missing)]
-
-    def encode(self, column: pd.Series[Any]) -> Floats:
+    def _levels(self, column: pd.Series[Any]) -> Floats:
         codes, texts = coded(column)
-        place = {level: j for j, level in enumerate(self.levels)}
+        place = {level: j for j, level in enumerate(self.words)}
         # A level 1 is 1.0 to pandas where a blank is among whole numbers.
         # The last entry answers for code -1, a missing value; -1 here means no level at all.
         known = [place.get(text, place.get(_WHOLE_AS_FLOAT.sub(r"\1", text), -1)) for text in texts]
-        feature = np.array([*known, len(self.levels) if self.has_missing else -1])
+        feature = np.array([*known, len(self.words) if self.has_missing else -1])
         hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
         return hot.astype(np.float64)
 
@@ -107,7 +100,7 @@ class Reading:
     kind: Kind
     x: Floats | None = None  # for numbers and dates
     blanks: tuple[str, ...] = ()  # texts among numbers that count as missing
-    category: CategoryColumn | None = None  # for categories, but for free text
+    category: Column | None = None  # for categories, but for free text
     note: str = ""
 
 
@@ -173,7 +166,7 @@ def reading_of(column: pd.Series[Any], max_levels: int) -> Reading:
     return _category(name, codes, texts, max_levels)
 
 
-def number_column(reading: Reading, standardise: bool) -> NumberColumn:
+def number_column(reading: Reading, standardise: bool) -> Column:
     """Learn the median, center and scale of a column with at least one finite number."""
     assert reading.x is not None
     present = np.isfinite(reading.x)
@@ -186,7 +179,7 @@ def number_column(reading: Reading, standardise: bool) -> NumberColumn:
         # Squares of numbers beyond 1e154 overflow, so the spread is taken in units of the largest one.
         unit = np.abs(x).max()
         center, scale = float(unit * np.mean(x / unit)), float(unit * np.std(x / unit)) or np.inf
-    return NumberColumn(reading.name, reading.kind, median, center, scale, reading.blanks)
+    return Column(reading.name, reading.kind, median, center, scale, words=reading.blanks)
 
 
 def _category(name: str, codes: npt.NDArray[np.intp], texts: list[str], max_levels: int) -> Reading:
@@ -204,5 +197,5 @@ def _category(name: str, codes: npt.NDArray[np.intp], texts: list[str], max_leve
             f"Column {name!r} has {len(counts)} levels: the {len(kept)} most frequent are kept, "
             f"the rest ({rows} rows) count as no level."
         )
-    has_missing = bool(np.any(codes < 0))
-    return Reading(name, "category", category=CategoryColumn(name, sorted(kept), has_missing), note=note)
+    category = Column(name, "category", has_missing=bool(np.any(codes < 0)), words=sorted(kept))
+    return Reading(name, "category", category=category, note=note)

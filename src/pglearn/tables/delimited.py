@@ -23,11 +23,6 @@ from pglearn.tables.frames import refuse_duplicates
 
 SEPARATORS = (",", ";", "\t", "|")
 
-# pandas' default list, spelled out because it can only be varied for one column by giving it for all of them.
-FEATURE_BLANKS = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
-    *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-)
 # In the target a class called "None" (no disease, no defect) is common and losing it would be costly.
 TARGET_BLANKS = ("", "NA", "NaN", "nan", "null")
 
@@ -39,26 +34,19 @@ def read_delimited(path: Path, target: str | None, as_text: Collection[str] = ()
     """
     try:
         separator, names = _checked_header(path)
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            names=names,
-            header=0,
-            index_col=False,
-            skipinitialspace=True,
-            keep_default_na=False,
-            na_values={name: list(TARGET_BLANKS if name == target else FEATURE_BLANKS) for name in names},
-            dtype={name: str for name in names if name == target or name in as_text},
-            low_memory=False,  # else a column's type is guessed piece by piece and may be mixed
-        )
+        options: Any = {"sep": separator, "names": names, "header": 0, "index_col": False, "skipinitialspace": True}
+        kept = {name: str for name in names if name in as_text}
+        # In one piece, else a column's type is guessed piece by piece and may be mixed.
+        frame: pd.DataFrame = pd.read_csv(path, dtype=kept, low_memory=False, **options)
+        if target in names:  # again, for pandas has other blanks for it only if it is given those of all columns
+            texts = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[target], **options)
+            frame[target] = _labels(texts[target])
+        return frame
     except (UnicodeDecodeError, csv.Error, pd.errors.ParserError, EOFError, zlib.error) as error:
         raise InputError(
             f"{path} cannot be read as a table ({error}). Give all of the file, with UTF-8 encoding, and look "
             "for a quote that is not closed."
         ) from error
-    if target in frame.columns:
-        frame[target] = _labels(frame[target])
-    return frame
 
 
 def _labels(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -68,7 +56,7 @@ def _labels(column: pd.Series[Any]) -> pd.Series[Any]:
     quantities, however they are written.
     """
     texts = column.astype(object).str.strip()  # pandas drops spaces before "NA ", not after it
-    texts = texts[~texts.isin(TARGET_BLANKS)].dropna()
+    texts = texts[~texts.isin(TARGET_BLANKS)]
     numbers = pd.to_numeric(texts, errors="coerce")
     if numbers.notna().all() and ((numbers.astype(str) == texts).all() or (numbers % 1 > 0).any()):
         texts = numbers.astype(object)

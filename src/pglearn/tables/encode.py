@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -16,15 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pglearn.errors import InputError
 from pglearn.parameters import check_whole
 from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
-from pglearn.tables.columns import (
-    READERS,
-    CategoryColumn,
-    NumberColumn,
-    Reading,
-    number_column,
-    numbers_the_rows,
-    reading_of,
-)
+from pglearn.tables.columns import READERS, Column, Reading, number_column, numbers_the_rows, reading_of
 from pglearn.tables.frames import array_names, as_frame, listed
 from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
 from pglearn.tables.texts import Floats
@@ -47,8 +38,6 @@ ENCODER = Section(
     words=Expectation("levels of a category; texts among numbers that are gaps", "texts", ("words",)),
 )
 _OF_COLUMN = ("name", "kind", "median", "center", "scale", "has_missing")
-_OF_OTHERS = {"kind": "category", "median": 0.0, "center": 0.0, "scale": 1.0, "has_missing": False}
-"""What stands where a column has none."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -139,7 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def category_columns_(self) -> list[str]:
         """The columns kept that are categories: what they hold are names, however much like numbers these look."""
         check_is_fitted(self)
-        return [column.name for column in self._learned if isinstance(column, CategoryColumn)]
+        return [column.name for column in self._learned if column.kind == "category"]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the encoded features; `input_features` is ignored, the names are those of fit."""
@@ -153,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         mean: Floats = np.bincount(self.source_, weights=np.asarray(a)) / np.bincount(self.source_)
-        scale: Floats = np.array([c.scale if isinstance(c, NumberColumn) else 1.0 for c in self._learned])
+        scale: Floats = np.array([column.scale for column in self._learned])
         # Twice, because the square of a very large or very small scale is not a float.
         return mean / scale / scale
 
@@ -170,18 +159,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All that transform needs, in sections."""
         check_is_fitted(self)
-        columns: list[dict[str, Any]] = [_OF_OTHERS | asdict(column) for column in self._learned]
-        words = [[*column.get("levels", ()), *column.get("blanks", ())] for column in columns]
         state = {
             "parameters": self.get_params(),
             "scaled": self.scaled_,
             "notes": self.notes_,
             "names_in": self._names_in(),
             "named": hasattr(self, "feature_names_in_"),
-            "words": [word for group in words for word in group],
-            "n_words": [len(group) for group in words],
+            "words": [word for column in self._learned for word in column.words],
+            "n_words": [len(column.words) for column in self._learned],
         }
-        return ENCODER.arrays(state | {name: [column[name] for column in columns] for name in _OF_COLUMN})
+        return ENCODER.arrays(state | {name: [getattr(c, name) for c in self._learned] for name in _OF_COLUMN})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -193,15 +180,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         file.require(set(stored["kind"]) <= {*READERS, "category"}, "encoder.kind is not known")
         file.require(set(stored["name"]) <= set(stored["names_in"]), "encoder.name has names that fit did not see")
         words = iter(stored["words"])
-        learned: list[NumberColumn | CategoryColumn] = []
         of_column = (np.asarray(stored[field], dtype=object) for field in ("n_words", *_OF_COLUMN))
-        for n_words, *values in zip(*of_column, strict=True):
-            own, column = list(islice(words, n_words)), dict(zip(_OF_COLUMN, values, strict=True))
-            has_missing = column.pop("has_missing")
-            if column["kind"] == "category":
-                learned.append(CategoryColumn(name=column["name"], levels=own, has_missing=has_missing))
-            else:
-                learned.append(NumberColumn(**column, blanks=own))
+        learned = [
+            Column(**dict(zip(_OF_COLUMN, own, strict=True)), words=list(islice(words, n_words)))
+            for n_words, *own in zip(*of_column, strict=True)
+        ]
         encoder = cls(**stored["parameters"])
         encoder._set_columns(learned)
         encoder.scaled_, encoder.notes_ = stored["scaled"], stored["notes"]
@@ -217,7 +200,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
+    def _set_columns(self, learned: list[Column]) -> None:
         self._learned = learned
         self.columns_ = [column.name for column in learned]
         names = [column.feature_names for column in learned]
