@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.search.fakes import Bowl, Clock, Scripted, Ticking, candidates, never_enough, small_problem
 
-from pglearn.engine import CPUEngine, Evaluation
+from pglearn.engine import CPUEngine
 from pglearn.objective.loss import Yardstick
 from pglearn.search import Descent, Limit, Run
 
@@ -71,21 +71,6 @@ def test_without_a_direction_to_follow_the_run_ends():
     assert run.converged
     assert run.steps == 0
     assert np.isfinite(run.a).all()
-
-
-def test_a_run_that_fails_keeps_what_it_found_and_leaves_the_others_alone():
-    class FailsLater(Bowl):
-        def judged(self, problem, configuration):
-            evaluation = super().judged(problem, configuration)
-            fails = configuration.owner == 0 and configuration.a[0] < 1
-            return Evaluation(np.nan, 0.0, evaluation.dg_da) if fails else evaluation
-
-    run, other = never_enough(FailsLater()).advance(small_problem(), [newborn(), newborn(1)], Limit(until=50))
-    assert run.failure == f"loss or gradient is not finite at step {run.steps}"
-    assert 0 < run.steps < 50
-    assert run.loss == min(loss for _, loss, _ in run.history)
-    assert run.answer.a[0] >= 1
-    assert (other.steps, other.failure) == (50, None)
 
 
 def test_what_a_run_is_over_its_limit_is_taken_off_what_follows(clock):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from tests.search.fakes import (
     Bowl,
@@ -17,9 +16,8 @@ from tests.search.fakes import (
     worked_example,
 )
 
-from pglearn.engine import Evaluation
 from pglearn.errors import InputError
-from pglearn.search import Run, Schedule, Search, SearchResult
+from pglearn.search import Schedule, Search
 
 
 def searched(engine, budget=16, rate=2, population=8, views=1, **options):
@@ -97,20 +95,6 @@ def test_milestones_that_are_no_whole_number_of_steps_come_to_the_budget_all_the
         lives(result)
         == [(0, None, 10), (0, 10 / 9, 1), (0, 10 / 9, 1), *[(10 / 9, 10 / 3, 2)] * 2] + [(10 / 3, None, 7)] * 2
     )
-
-
-def test_those_that_can_answer_have_found_something_and_not_failed_unless_all_did():
-    def after(*losses, id, failure=None):
-        run = Run(id, k=3, a=np.ones(1), failure=failure)
-        for loss in losses:
-            run = run.evaluated(Evaluation(loss, 0.5, np.ones(1)))
-        return run
-
-    failed = [after(0.1, id=0, failure="a bug"), after(0.2, id=1, failure="a bug"), after(id=2, failure="a bug")]
-    new, sound = after(id=3), [after(3.0, id=4), after(4.0, id=5)]
-    assert SearchResult([*failed, new, *sound], "finished").found == sound
-    assert SearchResult([*failed, new], "finished").found == failed[:2]
-    assert SearchResult([failed[2], new], "finished").found == []
 
 
 def test_all_candidates_failing_is_an_error_that_says_what_to_try():
