@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from tests.search.fakes import worked_example
 
 from pglearn import PGLearnClassifier, loss_and_gradient
-from pglearn.search.events import EventLog
+from pglearn.search.events import EventLog, read_events
 
 
 def schema():
@@ -90,20 +89,12 @@ def test_a_candidate_that_advanced_tells_the_weights_it_is_judged_by():
 # In a file
 
 
-def refused(token):
-    raise AssertionError(f"{token} is not JSON")
-
-
-def lines(path):
-    return [json.loads(line, parse_constant=refused) for line in path.read_text().splitlines()]
-
-
 def test_the_log_has_one_line_of_json_per_event_as_soon_as_it_is_told(tmp_path):
     told, path = [], tmp_path / "events.jsonl"
 
     def compare(event):
         told.append({name: value for name, value in event.items() if name != "a"})
-        written = lines(path)
+        written = read_events(path)
         assert len(written) == len(told)
         if event["event"] == "candidate_advanced" and event["candidate"] < 4:
             assert written[-1]["loss"] is None, "what is no number"

@@ -74,16 +74,13 @@ def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_wa
 
 
 @pytest.mark.parametrize(
-    ("failing", "selection", "warning"),
+    ("failing", "warning"),
     [
-        ({1}, "best", r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
-        ({1}, "ensemble", "1 of 4 candidates failed and were left out"),
-        ({0, 1, 2, 3}, "ensemble", "4 of 4 candidates failed, and none was left that had not: the labels are"),
+        ({1}, r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
+        ({0, 1, 2, 3}, "4 of 4 candidates failed, and none was left that had not: the labels are"),
     ],
 )
-def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
-    monkeypatch, failing, selection, warning
-):
+def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(monkeypatch, failing, warning):
     usual, seen = CPUEngine.value_and_gradient, set()
 
     def raises_at_its_second(self, problem, configurations, carried=None):
@@ -97,12 +94,12 @@ def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
         return [replace(evaluation, loss=evaluation.loss / 4)]
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_its_second)
-    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
+    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0)
     with pytest.warns(UserWarning, match=warning):
         model.fit(*points())
     results = model.search_results_
     assert results["selected"][results["loss"].argmin()] == (len(failing) == 4)
-    assert results["selected"].sum() == (1 if selection == "best" else 2)
+    assert results["selected"].sum() == 2
     assert np.isfinite(model.label_distributions_).all()
 
 

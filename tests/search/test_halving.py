@@ -83,12 +83,6 @@ def test_a_converged_candidate_stays_in_the_race_without_taking_steps():
     assert {c.steps for c in result.candidates} == {0}
 
 
-def test_a_budget_of_one_unit_runs_everyone_once():
-    result = searched(Scripted(lambda k: -k), budget=1, population=4, unit_steps=3)
-    assert lives(result) == [(0, None, 3)] * 4
-    assert found(result) == [3, 2, 1, 0]
-
-
 def test_milestones_that_are_no_whole_number_of_steps_come_to_the_budget_all_the_same():
     result = searched(Scripted(lambda k: k), budget=10, rate=3, population=3)  # at 10/9, 10/3 and 10 units
     assert (

@@ -1,9 +1,12 @@
 """One column of a table to numbers: what fit takes it for and learns from it, and how it is encoded afterwards.
 
 A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A date is a number of
-seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. Both are frozen,
-small, and made of plain values, so that they can be stored. What fit guesses where the type of a column does not say it
-(row numbers, dates, numbers among stray words) is said in a note, and transform keeps to it.
+seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. What fit learns is
+frozen, small, and made of plain values, so that it can be stored. What fit guesses where the type of a column does not
+say it (row numbers, dates, numbers among stray words) is said in a note, and transform keeps to it.
+
+White space around a text says nothing, and a text of nothing else is a missing value. A file may hold millions of rows
+and few distinct texts, so all that is asked of texts is asked of the distinct ones.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +23,9 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype, is_integer_dtype
 
 from pglearn.errors import InputError
-from pglearn.tables.texts import Floats, coded, dates_in, numbers_in
 
+Floats = npt.NDArray[np.float64]
 Kind = Literal["number", "date", "category", "missing"]
-
-READERS = {"number": numbers_in, "date": dates_in}
 
 FREE_TEXT_LEVELS = 50  # more levels, and more than half of the values distinct: a name or a comment, not a category
 MIN_ROWS_TO_COUNT = 20  # fewer may well be 1, 2, 3 by chance
@@ -31,12 +33,64 @@ NAMELESS_FIRST = "Unnamed: 0"  # for pandas and `read_table` the first column wi
 MAX_STRAY_VALUES = 0.2  # of the distinct values of text that is meant as numbers: the share that are none
 MAX_STRAY_ROWS = 0.05  # and the share of the rows that these may fill, which are given up then
 
+# Not all that fromisoformat takes: weeks (2024-W18) and bare digits (20240501) are rather codes.
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 _WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _INFERRED: dict[str, Kind] = {
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), "number"),
     **dict.fromkeys(("timedelta64", "timedelta"), "number"),
     **dict.fromkeys(("datetime64", "datetime", "date"), "date"),
 }
+
+
+def coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """For each row an index into the distinct texts, in order of appearance; -1 where missing."""
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # values that cannot be hashed, such as lists
+        codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
+    written = [_text(value) or None for value in np.asarray(distinct, dtype=object)]
+    merged, texts = pd.factorize(np.array(written, dtype=object))
+    # The last entry answers for code -1, a missing value.
+    return np.append(merged, -1)[codes], list(texts)
+
+
+def _text(value: Any) -> str:
+    # Levels 1, 2, x are read as text, 1 and 2 alone as integers, or with a blank as floats: one name for all.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def numbers_in(texts: Sequence[str]) -> Floats:
+    """The number that each text is, NaN where it is none."""
+    x: Floats = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    return x
+
+
+def dates_in(texts: Sequence[str]) -> Floats:
+    """The ISO date or date-time that each text is, in seconds since 1970; NaN where it is none.
+
+    Without an offset it is taken as UTC, as datetime64 is. Not pandas.to_datetime, as pandas 2 ends in 2262 and
+    an open end is often written 9999-12-31.
+
+    >>> dates_in(["1970-01-02", "1970-01-01 01:00", "1970-01-01T01:00:00.5+01:00", "2 January"])
+    array([8.64e+04, 3.60e+03, 5.00e-01,      nan])
+    """
+    return np.array([_seconds(text) for text in texts], dtype=np.float64)
+
+
+def _seconds(text: str) -> float:
+    if not _ISO_DATE.fullmatch(text):
+        return np.nan
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # 30 February
+        return np.nan
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+READERS = {"number": numbers_in, "date": dates_in}
 
 
 @dataclass(frozen=True)

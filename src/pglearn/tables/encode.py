@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pglearn.errors import InputError
 from pglearn.parameters import check_whole
 from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
-from pglearn.tables.columns import READERS, Column, Reading, number_column, numbers_the_rows, reading_of
+from pglearn.tables.columns import READERS, Column, Floats, Reading, number_column, numbers_the_rows, reading_of
 from pglearn.tables.frames import array_names, as_frame, listed
 from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
-from pglearn.tables.texts import Floats
 
 ENCODER = Section(
     "encoder",
