@@ -82,7 +82,7 @@ def writable_folder(folder: Path, *names: str) -> Path:
             pass
     except OSError as error:
         raise OutputError(
-            f"The output folder {folder} cannot be written ({error.strerror}): choose another. Nothing was run."
+            f"The folder {folder} cannot be written ({error.strerror}): choose another. Nothing was run."
         ) from error
     for name in names:
         if (folder / name).exists() and not (folder / name).is_file():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.cli.conftest import FILES, SEARCH, fit, rows, run
+from tests.cli.conftest import FILES, SEARCH, fit, rows
 
 from pglearn import PGLearnClassifier
 
@@ -31,11 +31,8 @@ def fit_says(says, out):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--budget", "0"], "budget=0 must be a whole number of at least 1"),
         (["--candidates", "2", "--rate", "3"], "n_candidates=2 is less than downsampling_rate=3"),
-        (["--neighbors", "near"], "neighbors='near' is not known"),
         (["--class-prior", "a=many"], "--class-prior a=many is no list of shares"),
-        (["--max-time", "nan"], "max_time=nan must be above 0"),
         (["--seed", str(2**40)], f"random_state={2**40}"),
         (["--target", "kinds"], "There is no column 'kinds' in the table. Did you mean 'kind'?"),
     ],
@@ -43,13 +40,6 @@ def fit_says(says, out):
 )
 def test_options_that_are_none(fit_says, csv, options, sentence):
     fit_says(csv, *options, sentence=sentence)
-
-
-def test_tables_that_are_none(fit_says, tmp_path):
-    fit_says(tmp_path / "absent.csv", sentence="absent.csv does not exist")
-    fit_says(with_kinds(tmp_path, None), sentence="No row is labelled")
-    (tmp_path / "ragged.csv").write_bytes(b"a,b,kind\n1,2,x\n1,2\n")
-    fit_says(tmp_path / "ragged.csv", sentence="is ragged: line 3 has 2 fields, the header has 3")
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_search_starts(says, csv, tmp_path, out):
@@ -65,22 +55,12 @@ def test_a_place_that_cannot_be_written_is_found_before_the_search_starts(says, 
         assert not contents(out)
 
 
-def test_earlier_results_stay_when_a_new_fit_fails(says, csv, tmp_path, results, monkeypatch):
+def test_earlier_results_stay_when_a_new_fit_fails(says, csv, tmp_path, results):
     before = contents(results)
     assert sorted(before) == FILES
     where = ("--target", "kind", "-o", results, *SEARCH)
     says("fit", with_kinds(tmp_path, "x"), *where, sentence="Only one class is labelled (x)")
     assert contents(results) == before
-
-    def breaks(*_):
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("pglearn.engine.cpu.CPUEngine.value_and_gradient", breaks)
-    sentence = "No candidate could be evaluated. The first failed with ZeroDivisionError at step 0: a bug"
-    says("fit", csv, *where, sentence=sentence)
-    for name in ("predictions.csv", "feature_weights.csv", "model.npz"):
-        assert (results / name).read_bytes() == before[name]
-    monkeypatch.undo()
     fit(csv, results)
     assert set(contents(results)) == set(before)
 
@@ -96,7 +76,7 @@ def test_models_that_cannot_be_used(says, csv, tmp_path):
 def test_predictions_that_cannot_be_made_or_written(says, csv, tmp_path, results):
     (tmp_path / "new.csv").write_text("a,height\n1,2\n")
     says("predict", results, tmp_path / "new.csv", sentence="The table lacks 'width', which fit has seen.")
-    says("predict", results, tmp_path / "absent.csv", sentence="does not exist")
+    says("predict", results, tmp_path / "absent.csv", sentence="cannot be read (No such file or directory)")
     says("predict", results, csv, "-o", tmp_path / "new.csv" / "labels.csv", sentence="cannot be written")
     says("predict", results, csv, "-o", results, sentence="written")
     assert (tmp_path / "new.csv").read_text() == "a,height\n1,2\n"
@@ -111,11 +91,3 @@ def test_results_do_not_replace_the_table(says, tmp_path, results):
     for output in (path, results / ".." / path.name, tmp_path / "link.csv"):
         says("predict", results, path, "-o", output, sentence=sentence)
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("arguments", [[], ["fit"], ["fit", "t.csv", "--target", "y"], ["fly"], ["predict", "out"]])
-def test_incomplete_commands_show_the_usage(capsys, arguments):
-    with pytest.raises(SystemExit) as exit:
-        run(*arguments)
-    assert exit.value.code == 2
-    assert "usage: pglearn" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -130,11 +129,7 @@ def test_a_table_that_was_moved_is_found_where_it_is_said_to_be_and_a_changed_on
     says("resume", tmp_path, sentence=f"There is no search to resume in {tmp_path}: begin one with pglearn fit")
 
 
-def test_a_damaged_command_or_one_of_another_version_is_said_to_be_so(stopped, says):
-    path = stopped / "checkpoint" / "command.json"
-    command = json.loads(path.read_text())
-    for content in ("", "3", "{}", f'{{"pglearn": "{command["pglearn"]}", "a": 2}}'):
-        path.write_text(content)
+def test_a_damaged_command_is_said_to_be_so(stopped, says):
+    for content in ("", "3", "{}", '{"a": 2}'):
+        (stopped / "checkpoint" / "command.json").write_text(content)
         says("resume", stopped, sentence="is not the command of a search: give the pglearn fit command again")
-    path.write_text(json.dumps({**command, "pglearn": "0.0.1"}))
-    says("resume", stopped, sentence="was written by pglearn 0.0.1, and this is")

@@ -17,8 +17,7 @@ from pglearn.errors import CheckpointError, InputError
 from pglearn.objective.problem import Problem
 from pglearn.objective.views import linear_view, views_for
 from pglearn.search.clusters.broadcast import arrived
-from pglearn.tables.scaling import Scaling
-from pglearn.tables.tf_idf import holds_counts
+from pglearn.tables.scaling import Scaling, holds_counts
 
 QUICK = {"budget": 2, "n_candidates": 5, "random_state": 0}
 

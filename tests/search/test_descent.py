@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.search.fakes import Bowl, Clock, Scripted, Ticking, candidates, never_enough, small_problem
 
-from pglearn.engine import CPUEngine, Evaluation
+from pglearn.engine import CPUEngine
 from pglearn.objective.loss import Yardstick
-from pglearn.search import Descent, Lifetime, Limit, Run
+from pglearn.search import Descent, Limit, Run
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def clock(monkeypatch):
     return clock
 
 
-def newborn(id=0, a=(4.0, 2.0), **lifetime):
-    return Run(id, k=id, a=np.array(a), lifetime=Lifetime(**lifetime))
+def newborn(id=0, a=(4.0, 2.0), spent=0.0):
+    return Run(id, k=id, a=np.array(a), spent=spent)
 
 
 def advanced(descent, run, limit, **options):
@@ -50,7 +50,7 @@ def test_a_run_in_two_parts_is_the_same_run_bit_for_bit_and_leaves_what_it_began
     assert start.history == ()
     assert whole.history == parts.history
     assert [step for step, _, _ in whole.history] == list(range(8))
-    assert whole.steps == parts.steps == whole.lifetime.spent == 7
+    assert whole.steps == parts.steps == whole.spent == 7
     for name in ("a", "dg_da", "best"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
 
@@ -73,21 +73,6 @@ def test_without_a_direction_to_follow_the_run_ends():
     assert np.isfinite(run.a).all()
 
 
-def test_a_run_that_fails_keeps_what_it_found_and_leaves_the_others_alone():
-    class FailsLater(Bowl):
-        def judged(self, problem, configuration):
-            evaluation = super().judged(problem, configuration)
-            fails = configuration.owner == 0 and configuration.a[0] < 1
-            return Evaluation(np.nan, 0.0, evaluation.dg_da) if fails else evaluation
-
-    run, other = never_enough(FailsLater()).advance(small_problem(), [newborn(), newborn(1)], Limit(until=50))
-    assert run.failure == f"loss or gradient is not finite at step {run.steps}"
-    assert 0 < run.steps < 50
-    assert run.loss == min(loss for _, loss, _ in run.history)
-    assert run.answer.a[0] >= 1
-    assert (other.steps, other.failure) == (50, None)
-
-
 def test_what_a_run_is_over_its_limit_is_taken_off_what_follows(clock):
     run, descent = newborn(), never_enough(Ticking(clock))
     ends = []
@@ -95,7 +80,7 @@ def test_what_a_run_is_over_its_limit_is_taken_off_what_follows(clock):
         run = advanced(descent, run, Limit(until=0.375 * number, in_seconds=True))
         ends.append(clock.now - 1000)
     assert ends == [1, 1, 2, 2, 2, 3, 3, 3, 4, 4], "a step as soon as there is time"
-    assert run.lifetime.spent == 4
+    assert run.spent == 4
     assert run.steps == 3, "and the evaluation at birth"
     assert not advanced(descent, newborn(1, spent=0.5), Limit(until=0.4, in_seconds=True)).started
 
@@ -104,12 +89,12 @@ def test_time_that_a_converged_candidate_leaves_is_not_saved_up(clock):
     descent = Descent(Ticking(clock), Yardstick(perfect=1.0, chance=20.0))
     run = advanced(descent, newborn(), Limit(until=5, in_seconds=True))
     assert run.converged
-    assert run.lifetime.spent == 5
+    assert run.spent == 5
 
 
 def test_the_deadline_and_the_stop_flag_are_read_before_every_step(clock):
     descent = never_enough(Ticking(clock))
     run = advanced(descent, newborn(), Limit(until=100, deadline=1002.5))
-    assert (clock.now, run.steps, run.lifetime.spent) == (1003, 2, 2)
+    assert (clock.now, run.steps, run.spent) == (1003, 2, 2)
     run = advanced(descent, newborn(), Limit(until=100), stopped=lambda: clock.now >= 1007)
-    assert (clock.now, run.steps, run.lifetime.spent) == (1007, 3, 3)
+    assert (clock.now, run.steps, run.spent) == (1007, 3, 3)

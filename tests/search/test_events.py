@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import pytest
 from tests.search.fakes import worked_example
 
 from pglearn import PGLearnClassifier, loss_and_gradient
-from pglearn.errors import OutputError
-from pglearn.search import events
-from pglearn.search.events import EventLog
+from pglearn.search.events import EventLog, read_events
 
 
 def schema():
@@ -92,20 +89,12 @@ def test_a_candidate_that_advanced_tells_the_weights_it_is_judged_by():
 # In a file
 
 
-def refused(token):
-    raise AssertionError(f"{token} is not JSON")
-
-
-def lines(path):
-    return [json.loads(line, parse_constant=refused) for line in path.read_text().splitlines()]
-
-
 def test_the_log_has_one_line_of_json_per_event_as_soon_as_it_is_told(tmp_path):
     told, path = [], tmp_path / "events.jsonl"
 
     def compare(event):
         told.append({name: value for name, value in event.items() if name != "a"})
-        written = lines(path)
+        written = read_events(path)
         assert len(written) == len(told)
         if event["event"] == "candidate_advanced" and event["candidate"] < 4:
             assert written[-1]["loss"] is None, "what is no number"
@@ -125,21 +114,12 @@ def test_a_damaged_log_is_left_as_it_is_by_a_search_that_goes_on_or_does_not_beg
         with EventLog(path):
             pass
         assert path.read_text() == text
-        with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on \(Line 1 of .* is no event"):
+        with EventLog(path) as log, pytest.warns(UserWarning, match=r"is not written on .*the search goes on"):
             log({"event": "search_resumed", "number": 3})
         assert path.read_text() == text
 
 
-def test_a_log_without_room_is_given_up_with_a_warning(tmp_path, monkeypatch):
+def test_a_log_without_room_is_given_up_with_a_warning():
     with EventLog(Path("/dev/full")) as log, pytest.warns(UserWarning, match="No space left.*the search goes on"):
         log({"event": "a"})
     log({"event": "b"})  # silently: it has been said
-
-    def no_room(path):
-        raise OutputError(f"{path} could not be written (No space left on device): is the disk full?")
-
-    path = tmp_path / "events.jsonl"
-    path.write_text('{"event": "search_started", "time": 0, "number": 0}\n')
-    monkeypatch.setattr(events, "whole_file", no_room)
-    with EventLog(path) as log, pytest.warns(UserWarning, match="No space left on device.*; the search goes on"):
-        log({"event": "search_resumed", "number": 3})

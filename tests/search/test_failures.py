@@ -53,8 +53,8 @@ def test_a_candidate_that_raises_is_eliminated_and_reported_and_the_search_goes_
     told = []
     result = searched(kind((0, 2, 9)), name, [told.append])
     expected = worked_example(lambda k: float("nan") if k in (0, 2, 9) else k)
-    assert [(run.loss, run.lifetime.died, run.steps) for run in result.candidates] == [
-        (run.loss, run.lifetime.died, run.steps) for run in expected.candidates
+    assert [(run.loss, run.died, run.steps) for run in result.candidates] == [
+        (run.loss, run.died, run.steps) for run in expected.candidates
     ]
     assert [c.id for c in result.found] == [c.id for c in expected.found]
     failures = {c.id: c.failure for c in result.candidates if c.failure}
@@ -68,22 +68,19 @@ def test_a_candidate_that_fails_on_the_way_is_eliminated_however_low_its_loss_wa
     result = searched(RaisesFor((0, 2, 21), error, at_once=False), "serial", [told.append])
     assert [c.id for c in result.candidates if c.failure] == [0, 2, 21]
     assert result.candidates[0].loss == 0.0, "the lowest of all"
-    assert [result.candidates[id].lifetime.died for id in (0, 2, 21)] == [1, 1, None]
+    assert [result.candidates[id].died for id in (0, 2, 21)] == [1, 1, None]
     assert 21 not in [c.id for c in result.found]
     assert told[-1]["best"] == result.found[0].id == 1
 
 
 @pytest.mark.parametrize(
-    ("failing", "selection", "warning"),
+    ("failing", "warning"),
     [
-        ({1}, "best", r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
-        ({1}, "ensemble", "1 of 4 candidates failed and were left out"),
-        ({0, 1, 2, 3}, "ensemble", "4 of 4 candidates failed, and none was left that had not: the labels are"),
+        ({1}, r"1 of 4 candidates failed and were left out.*MemoryError at step 1: no room"),
+        ({0, 1, 2, 3}, "4 of 4 candidates failed, and none was left that had not: the labels are"),
     ],
 )
-def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
-    monkeypatch, failing, selection, warning
-):
+def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(monkeypatch, failing, warning):
     usual, seen = CPUEngine.value_and_gradient, set()
 
     def raises_at_its_second(self, problem, configurations, carried=None):
@@ -97,12 +94,12 @@ def test_those_that_raise_on_the_way_have_no_part_in_the_answer_unless_all_did(
         return [replace(evaluation, loss=evaluation.loss / 4)]
 
     monkeypatch.setattr(CPUEngine, "value_and_gradient", raises_at_its_second)
-    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0, selection=selection)
+    model = PGLearnClassifier(budget=1, n_candidates=4, random_state=0)
     with pytest.warns(UserWarning, match=warning):
         model.fit(*points())
     results = model.search_results_
     assert results["selected"][results["loss"].argmin()] == (len(failing) == 4)
-    assert results["selected"].sum() == (1 if selection == "best" else 2)
+    assert results["selected"].sum() == 2
     assert np.isfinite(model.label_distributions_).all()
 
 

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from pglearn.errors import InputError, ModelFileError
+from pglearn.errors import InputError
 from pglearn.tables.encode import TableEncoder
-from pglearn.tables.scaling import half_ranges, on_common_scale
 
 
 def test_scikit_learn_contract():
@@ -136,15 +134,6 @@ def test_categoricals_lists_and_arrays_of_objects():
     assert TableEncoder().fit(array).feature_names_out_.tolist() == ["x0", "x1=u", "x1=v"]
 
 
-@settings(max_examples=25)
-@given(st.lists(st.none() | st.text("abc", min_size=1, max_size=2), min_size=1, max_size=12).filter(any))
-def test_rows_of_a_category_differ_by_2_or_not_at_all(values):
-    encoded = TableEncoder().fit_transform(pd.DataFrame({"c": pd.Series(values, dtype=object)}))
-    distance = ((encoded[:, None] - encoded[None]) ** 2).sum(axis=2)
-    different = np.array([[u != v for v in values] for u in values])
-    np.testing.assert_array_equal(distance, 2.0 * different)
-
-
 # Frames and arrays
 
 
@@ -192,7 +181,7 @@ def test_columns_of_an_array_are_found_by_place():
     assert warned[0].filename == __file__, "who called, past scikit-learn's wrapper"
     encoder = TableEncoder.from_arrays(TableEncoder().fit(np.eye(2)).to_arrays())
     assert not hasattr(encoder, "feature_names_in_")
-    with pytest.raises(InputError, match="X has 3 features, but TableEncoder is expecting 2 features"):
+    with pytest.raises(ValueError, match="X has 3 features, but TableEncoder is expecting 2 features"):
         encoder.transform(np.eye(3))
 
 
@@ -202,12 +191,10 @@ def test_columns_of_an_array_are_found_by_place():
 @pytest.mark.parametrize(
     ("X", "parameters", "words"),
     [
-        (np.zeros((2, 2, 2)), {}, r"2-D array, got 3 dimension\(s\)"),
-        (sparse.csr_matrix(np.eye(2)), {}, r"does not take sparse matrices.*X\.toarray\(\)"),
-        (pd.DataFrame({"a": []}), {}, "has no rows"),
+        (pd.DataFrame({"a": []}), {}, "has 1 columns and 0 rows. Give at least one of each"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "two columns called 'a'. Rename"),
         (pd.DataFrame({"a": [None], "b": [np.nan]}), {}, "No column can be used.*'a', 'b'.*Add a column"),
-        (np.array([[1j]]), {}, "Complex data not supported: column 'x0'"),
+        (pd.DataFrame({"a": [1j]}), {}, "Complex data not supported: column 'a'"),
         (np.eye(2), {"scale": "yes"}, "scale='yes' is not known: choose 'auto', True or False"),
         (np.eye(2), {"max_levels": 0}, "max_levels=0 must be a whole number of at least 1"),
     ],
@@ -221,7 +208,6 @@ def test_what_fit_refuses(X, parameters, words):
     ("fitted", "new", "sentence"),
     [
         ([1, 2], ["3", "?", "old"], r"Column 't' held a number in fit and now holds '\?'\. Correct"),
-        ([1, 2], ["2020-01-03"], "'t' held a number in fit and now holds '2020-01-03'"),
         ([1, 2], pd.to_datetime(["2020-01-01"]), "'t' held a number in fit and now holds a date"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), [1], "'t' held a date in fit and now holds a number"),
     ],
@@ -242,8 +228,6 @@ def test_weights_by_column():
     frame = pd.DataFrame({"x": [0.0, 4.0], "c": ["u", "v"], "k": [1, 1]})
     encoder = TableEncoder().fit(frame)
     assert encoder.weights_by_column([1.0, 2.0, 4.0, 5.0]).tolist() == [0.25, 3.0, 0.0]
-    with pytest.raises(InputError, match=r"a has shape \(3,\) and there are 4 encoded features"):
-        encoder.weights_by_column([1, 2, 3])
 
 
 def test_importance_is_the_share_in_the_mean_squared_distance():
@@ -259,24 +243,11 @@ def test_importance_is_the_share_in_the_mean_squared_distance():
 
 # Storing
 
-columns = st.sampled_from(
-    [
-        st.none() | st.floats(-1e100, 1e100),
-        st.none() | st.text(max_size=3),
-        st.none() | st.booleans(),
-        st.none() | st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
-    ]
-).flatmap(lambda values: st.lists(values, min_size=6, max_size=6))
 
-
-@settings(max_examples=25)
-@given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["auto", True, False]))
-def test_stored_encoder_transforms_alike(lists, scale):
-    frame = pd.DataFrame({f"né {m}": pd.Series(values, dtype=object) for m, values in enumerate(lists)})
-    fitted = frame[:4]
-    if fitted.map(lambda value: value is None or not str(value).strip()).all(axis=None):
-        return
-    encoder = TableEncoder(scale=scale).fit(fitted)
+@pytest.mark.parametrize("scale", ["auto", True, False])
+def test_stored_encoder_transforms_alike(scale):
+    frame = table().assign(né=[None, "a", " ", "ü"], blank=None)
+    encoder = TableEncoder(scale=scale).fit(frame[:3])
     file = io.BytesIO()
     np.savez(file, **encoder.to_arrays())
     file.seek(0)
@@ -288,35 +259,3 @@ def test_stored_encoder_transforms_alike(lists, scale):
         assert getattr(again, attribute) == getattr(encoder, attribute)
     assert again.feature_names_in_.tolist() == encoder.feature_names_in_.tolist()
     assert np.isfinite(again.transform(frame)).all()
-
-
-def test_stored_encoder_that_is_damaged():
-    whole = TableEncoder().fit([[1.0], [2.0]]).to_arrays()
-    for changed in (
-        {"words": np.array("[")},
-        {"kind": np.array('["cheese"]')},
-        {"center": np.zeros(2)},
-        {"name": None},
-    ):
-        arrays = whole | {f"encoder.{name}": array for name, array in changed.items()}
-        with pytest.raises(ModelFileError, match="copy it again or fit again"):
-            TableEncoder.from_arrays({name: array for name, array in arrays.items() if array is not None})
-
-
-# The rule on scales
-
-
-@pytest.mark.parametrize(
-    ("X", "common"),
-    [
-        ([[0, 0], [1, 20]], True),
-        ([[0, 0], [1, 20.1]], False),
-        ([[0, np.nan], [1, np.nan]], True),
-        ([[0, 0], [np.inf, 1], [1, 2]], True),
-        ([[-1.7e308, -1e307], [1.7e308, 1e307]], True),
-        ([[0] * 40, [1, 1] + [100] * 38], False),
-        ([[0] * 41, [1, 1] + [100] * 39], True),
-    ],
-)
-def test_on_common_scale(X, common):
-    assert on_common_scale(half_ranges(np.array(X))) is common

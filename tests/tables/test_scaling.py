@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pglearn import GridClassifier, PGLearnClassifier
-from pglearn.tables.scaling import Scaling
+from pglearn.tables.scaling import Scaling, half_ranges, on_common_scale
 
 N = 30
 
@@ -56,3 +56,19 @@ def test_a_table_of_float32_is_brought_to_where_its_squares_are_floats(exponent,
     unit = found[0, 0] / expected[0, 0]
     assert 1e-4 < unit < 1e4
     np.testing.assert_allclose(found / unit, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("X", "common"),
+    [
+        ([[0, 0], [1, 20]], True),
+        ([[0, 0], [1, 20.1]], False),
+        ([[0, np.nan], [1, np.nan]], True),
+        ([[0, 0], [np.inf, 1], [1, 2]], True),
+        ([[-1.7e308, -1e307], [1.7e308, 1e307]], True),
+        ([[0] * 40, [1, 1] + [100] * 38], False),
+        ([[0] * 41, [1, 1] + [100] * 39], True),
+    ],
+)
+def test_on_common_scale(X, common):
+    assert on_common_scale(half_ranges(np.array(X))) is common

@@ -24,30 +24,22 @@ class Command:
     options: dict[str, Any]
 
     def write(self, output: Path) -> None:
-        from pglearn import __version__
-
         with whole_file(output / FOLDER / NAME) as file:
-            file.write(json.dumps({"pglearn": __version__, **asdict(self)}, indent=1).encode())
+            file.write(json.dumps(asdict(self), indent=1).encode())
 
     @classmethod
     def read(cls, output: Path) -> Command:
-        from pglearn import __version__
-
         path = output / FOLDER / NAME
         if not path.is_file():
             if (output / "model.npz").is_file():
                 raise CheckpointError(f"The search in {output} has ended: there is nothing to resume.")
             raise CheckpointError(f"There is no search to resume in {output}: begin one with pglearn fit -o {output}.")
         try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            version = stored.pop("pglearn")
-            if version == __version__:
-                return cls(**stored)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
             raise CheckpointError(
                 f"{path} is not the command of a search: give the pglearn fit command again, which goes on too."
             ) from error
-        raise CheckpointError(f"{path} was written by pglearn {version}, and this is {__version__}: resume with that.")
 
 
 def remove(output: Path) -> None:

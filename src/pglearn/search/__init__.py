@@ -7,7 +7,7 @@ from pglearn.search.executors import Serial, Threads, Workers, workers_for
 from pglearn.search.halving import Search, SearchResult
 from pglearn.search.pool import LARGE, Pool
 from pglearn.search.results import history, search_results, warn_of_search
-from pglearn.search.runs import Lifetime, Run, standing
+from pglearn.search.runs import Run, standing
 from pglearn.search.schedule import Schedule
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Draws",
     "Event",
     "EventLog",
-    "Lifetime",
     "Limit",
     "Listener",
     "Pool",

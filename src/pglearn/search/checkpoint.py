@@ -8,19 +8,24 @@ what lies between two of them. `lock` is held by the process that runs the searc
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from pglearn.arrays import Array
 from pglearn.errors import CheckpointError, OutputError, warn
-from pglearn.files import digest, plain
+from pglearn.files import digest, plain, writable_folder
 from pglearn.search.events import Stream
-from pglearn.search.lock import locked
 from pglearn.search.state import State
 from pglearn.sections import Expectation, Section, Sections, read_sections, write_sections
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+except ImportError:  # on Windows nobody is kept out
+    flock = None  # type: ignore[assignment]
 
 EVERY = 30.0  # seconds between two states within a round
 NAME, LOCK = "state.npz", "lock"
@@ -100,13 +105,33 @@ class Checkpoint:
 
 
 @contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Whoever comes meanwhile, this process too, is told who has it. The operating system takes the lock back when the
+    process ends, however it does."""
+    with (folder / LOCK).open("a+b", buffering=0) as file:
+        try:
+            if flock is not None:
+                flock(file, LOCK_EX | LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            owner = (file.read(20) or b"unknown").decode()
+            raise CheckpointError(
+                f"{folder} is in use by process {owner}: wait until its search has ended, or give another folder."
+            ) from error
+        with suppress(OSError):  # a full disk: the lock holds, only its owner is not named
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
+        try:
+            yield
+        finally:
+            if flock is not None:
+                flock(file, LOCK_UN)  # a process that starts just now may have it open for a moment
+
+
+@contextmanager
 def opened(folder: Path, identity: dict[str, str]) -> Iterator[Checkpoint]:
     """The checkpoint in `folder`, made if need be; whatever ends the search, the last state noted is written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"The folder {folder} cannot be made ({error.strerror}): choose another.") from error
-    with locked(folder / LOCK):
+    with locked(writable_folder(folder)):
         for left_behind in folder.glob(f".{NAME}-*"):  # by a process that was killed as it wrote
             left_behind.unlink()
         checkpoint = Checkpoint(folder, identity)

@@ -36,14 +36,14 @@ class Limit:
     deadline: float | None = None
 
     def is_reached_by(self, run: Run) -> bool:
-        return run.lifetime.spent >= self.until
+        return run.spent >= self.until
 
     def is_out_of_time(self) -> bool:
         return self.deadline is not None and time.time() >= self.deadline
 
     def of_part(self, runs: Sequence[Run], most: float) -> Limit:
         """That of the next part for runs that go side by side, no more than `most`."""
-        return replace(self, until=min(self.until, most + min(run.lifetime.spent for run in runs)))
+        return replace(self, until=min(self.until, most + min(run.spent for run in runs)))
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Descent:
             evaluated = self._evaluated(problem, moved, carried)
             before, last = last, time.monotonic()
             for run in evaluated:
-                spent = run.lifetime.spent + (last - before if limit.in_seconds else steps)
-                seconds = run.lifetime.seconds + (last - before) / len(moved)
-                reached[run.id] = run.with_lifetime(spent=spent, seconds=seconds)
+                spent = run.spent + (last - before if limit.in_seconds else steps)
+                seconds = run.seconds + (last - before) / len(moved)
+                reached[run.id] = replace(run, spent=spent, seconds=seconds)
 
         newborn = [run for run in runs if not run.started and not (limit.in_seconds and limit.is_reached_by(run))]
         if newborn and not is_ended():
@@ -96,7 +96,7 @@ class Descent:
         while not is_ended():
             going = [r for r in reached.values() if r.started and not r.finished and not limit.is_reached_by(r)]
             if not going:  # what is left of the limit is not saved up
-                return [r.with_lifetime(spent=max(r.lifetime.spent, limit.until)) for r in reached.values()]
+                return [replace(r, spent=max(r.spent, limit.until)) for r in reached.values()]
             evaluate([replace(run, a=self.step(run.a, run.dg_da)) for run in going if run.dg_da is not None], steps=1)
         return list(reached.values())
 

@@ -59,7 +59,12 @@ class EventLog:
                 self._file = self._opened(event.get("number", 0))
             self._file.write(_line(event))
             self._file.flush()
-        except (OSError, InputError) as error:  # the latter of a log that was damaged before the search was resumed
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+        ) as error:  # of a log that was damaged before the search resumed
             self._given_up = True
             reason = getattr(error, "strerror", None) or error
             warn(f"{self._path} is not written on ({reason}); the search goes on.")
@@ -84,18 +89,11 @@ class EventLog:
 
 def read_events(path: Path) -> list[Event]:
     """The events of a log, which may still be written: a last line that is not complete yet is left out."""
-    events = []
     with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith("\n"):
-                break
-            try:
-                event = json.loads(line)
-                _ = event["event"], event["time"], event["number"]
-            except (ValueError, TypeError, KeyError) as error:
-                raise InputError(f"Line {number} of {path} is no event ({error!r}): is it a log of pglearn?") from error
-            events.append(event)
-    return events
+        try:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+        except ValueError as error:
+            raise InputError(f"{path} is no log of pglearn ({error}): give an events.jsonl.") from error
 
 
 def _line(event: Event) -> str:

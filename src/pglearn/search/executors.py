@@ -106,20 +106,17 @@ class GivenExecutor(Workers):
         raise WorkerError(f"The given executor does not work ({error}): start a new one and fit again.") from error
 
 
-class Threads(Workers):
+class Threads(GivenExecutor):
     """Threads of this process, for as long as the pool."""
 
     def __init__(self, n: int) -> None:
-        self._executor = ThreadPoolExecutor(n)
-
-    def submit(self, task: Task) -> Future[Any]:
-        return self._executor.submit(task)
+        super().__init__(ThreadPoolExecutor(n))
 
     def close(self) -> None:
         self._executor.shutdown()
 
 
-class Loky(Workers):
+class Loky(GivenExecutor):
     """joblib's robust processes, kept for the next search: they take seconds to start.
 
     loky has an executor to share, `get_reusable_executor`, but `joblib.Parallel` takes it for its own kind and fails.
@@ -127,19 +124,11 @@ class Loky(Workers):
 
     def __init__(self, n: int) -> None:
         self._n = n
-        self._executor: Executor | None = None
-
-    def share(self, problem: Problem) -> SharedProblem:
-        return ProblemOnDisk(problem)
-
-    def submit(self, task: Task) -> Future[Any]:
-        with without_interrupts():  # as above
-            self._executor = self._executor or _processes(self._n, os.getpid())
-            return self._executor.submit(task)
+        super().__init__(_processes(n, os.getpid()))
 
     def broken(self, error: BaseException) -> None:
         _processes.cache_clear()
-        self._executor = None
+        self._executor = _processes(self._n, os.getpid())
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,8 @@ from pglearn.search.runs import NOT_FINITE, Run, ranked, standing
 from pglearn.search.schedule import Schedule
 from pglearn.search.state import State
 
-TOLD = ("k", "view", "steps", "loss", "accuracy", "converged", "failure", "recall")  # of a run, to listeners
+TOLD = ("k", "view", "born", "steps", "loss", "accuracy", "converged", "failure", "recall", "seconds")
+"""Of a run, to listeners."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class SearchResult:
     def found(self) -> list[Run]:
         """Those that can answer, best first: in the race at the end and with something found. One that failed is among
         them only if all of these did."""
-        found = ranked(run for run in self.candidates if run.lifetime.died is None and run.best is not None)
+        found = ranked(run for run in self.candidates if run.died is None and run.best is not None)
         return [run for run in found if run.failure is None] or found
 
 
@@ -180,9 +181,9 @@ class _Halving:
         eliminated = standing(state.alive)[self._schedule.survivors :]
         for run in eliminated:
             self._emit("candidate_eliminated", candidate=run.id, at=milestone)
-        state = state.with_candidates(run.with_lifetime(died=milestone) for run in eliminated)
+        state = state.with_candidates(replace(run, died=milestone) for run in eliminated)
         drawn = [
-            self._draws.draw(id, replaced.view).with_lifetime(born=milestone, spent=replaced.lifetime.spent)
+            replace(self._draws.draw(id, replaced.view), born=milestone, spent=replaced.spent)
             for id, replaced in enumerate(eliminated, start=len(state.candidates))
         ]
         for run in drawn:
@@ -202,8 +203,7 @@ class _Halving:
         """Of a run as it stands; of one that nobody has looked at there is nothing to tell."""
         if run.started:
             fields = {name: getattr(run, name) for name in TOLD}
-            fields |= {"born": run.lifetime.born, "seconds": run.lifetime.seconds, "a": run.answer.a}
-            self._emit("candidate_advanced", candidate=run.id, round=round, **fields)
+            self._emit("candidate_advanced", candidate=run.id, round=round, **fields, a=run.answer.a)
 
 
 def _best(candidates: list[Run]) -> dict[str, object]:

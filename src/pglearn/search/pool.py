@@ -64,7 +64,7 @@ class Pool:
 
     def evaluate(self, run: Run) -> Run:
         """Evaluate one run here and now, stopped or not."""
-        (run,) = Task(self.descent, [run], Limit(run.lifetime.spent), SharedProblem(self.problem), alone=True)()
+        (run,) = Task(self.descent, [run], Limit(run.spent), SharedProblem(self.problem), alone=True)()
         return run
 
     def advance(self, runs: Sequence[Run], limit: Limit) -> Iterator[tuple[Runs, Limit]]:
@@ -173,4 +173,4 @@ def _is_lost(future: Future[Runs]) -> bool:
 
 def _shortest_last(run: Run) -> tuple[bool, bool, float]:
     """By the seconds of a step. Newborns have an evaluation more to come than others."""
-    return run.finished, run.started, -run.lifetime.seconds / max(len(run.history), 1)
+    return run.finished, run.started, -run.seconds / max(len(run.history), 1)

@@ -16,20 +16,6 @@ from pglearn.engine import Configuration, Evaluation
 NOT_FINITE = "loss or gradient is not finite"
 
 
-@dataclass(frozen=True)
-class Lifetime:
-    """The place of a run in Algorithm 2."""
-
-    born: float = 0.0
-    """The milestone at which it was drawn, in units."""
-    died: float | None = None
-    """The milestone at which it was eliminated; None while it is alive."""
-    spent: float = 0.0
-    """Steps or seconds that it and those whose place it took have used; some that it had no use for count, too."""
-    seconds: float = 0.0
-    """Time of its worker that went into evaluations."""
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """A candidate on its way through Algorithm 1, O(d) numbers. It never changes: whoever takes it on makes another."""
@@ -51,7 +37,14 @@ class Run:
     """Lowest share of the exact neighbours that one of its graphs had."""
     converged: bool = False
     failure: str | None = None
-    lifetime: Lifetime = Lifetime()
+    born: float = 0.0
+    """The milestone of Algorithm 2 at which it was drawn, in units."""
+    died: float | None = None
+    """The milestone at which it was eliminated; None while it is alive."""
+    spent: float = 0.0
+    """Steps or seconds that it and those whose place it took have used; some that it had no use for count, too."""
+    seconds: float = 0.0
+    """Time of its worker that went into evaluations."""
 
     @property
     def steps(self) -> int:
@@ -96,9 +89,6 @@ class Run:
         """Ended by an evaluation that gave no loss."""
         at_step = f"{reason} at step {len(self.history)}"
         return replace(self, failure=at_step if details is None else f"{at_step}: {details}")
-
-    def with_lifetime(self, **changes: float) -> Self:
-        return replace(self, lifetime=replace(self.lifetime, **changes))
 
 
 def ranked(runs: Iterable[Run]) -> list[Run]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pglearn.arrays import Array
 from pglearn.search.draws import Draws
-from pglearn.search.runs import Lifetime, Run
+from pglearn.search.runs import Run
 from pglearn.search.schedule import Schedule
 from pglearn.sections import Expectation, Section, Sections
 
@@ -63,7 +63,7 @@ class State:
 
     @property
     def alive(self) -> list[Run]:
-        return [candidate for candidate in self.candidates if candidate.lifetime.died is None]
+        return [candidate for candidate in self.candidates if candidate.died is None]
 
     def with_candidates(self, changed: Iterable[Run]) -> State:
         candidates = list(self.candidates)
@@ -78,10 +78,10 @@ class State:
         views = {draws.draw(id).view for id in range(T)}
         return (
             self.round <= len(schedule.milestones)
-            and [run.lifetime.born for run in self.candidates] == [0.0] * T + sorted(passed * replaced)
+            and [run.born for run in self.candidates] == [0.0] * T + sorted(passed * replaced)
             and len(self.alive) == T
             and (self.round == 0 or any(run.started for run in self.candidates))
-            and all(run.lifetime.died in (None, *passed) and run.view in views for run in self.candidates)
+            and all(run.died in (None, *passed) and run.view in views for run in self.candidates)
             and all(run.comes_from(draws.draw(run.id, run.view)) for run in self.candidates)
         )
 
@@ -91,7 +91,7 @@ class State:
         for run in self.candidates:
             steps, losses, accuracies = np.array(run.history, dtype=np.float64).reshape(-1, 3).T
             history = {"evaluated": steps.astype(np.int64), "losses": losses, "accuracies": accuracies}
-            found |= CANDIDATE.arrays(vars(run) | asdict(run.lifetime) | history, run.id)
+            found |= CANDIDATE.arrays(vars(run) | history, run.id)
         return found
 
     @classmethod
@@ -102,7 +102,5 @@ class State:
         for number in range(search.pop("n_candidates")):
             stored = file.read(CANDIDATE, number)
             columns = [stored.pop(name).tolist() for name in ("evaluated", "losses", "accuracies")]
-            lifetime = Lifetime(**{name: stored.pop(name) for name in ("born", "died", "spent", "seconds")})
-            history = tuple(zip(*columns, strict=True))
-            candidates.append(Run(id=number, history=history, lifetime=lifetime, **stored))
+            candidates.append(Run(id=number, history=tuple(zip(*columns, strict=True)), **stored))
         return cls(candidates=candidates, **search)

@@ -1,16 +1,20 @@
 """One column of a table to numbers: what fit takes it for and learns from it, and how it is encoded afterwards.
 
 A number x becomes (x − center) / scale; a missing one (also ±inf) first takes the median. A date is a number of
-seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. Both are frozen,
-small, and made of plain values, so that they can be stored. What fit guesses where the type of a column does not say it
-(row numbers, dates, numbers among stray words) is said in a note, and transform keeps to it.
+seconds, whether it came as a date or as ISO text. A category becomes one 0/1 feature per level. What fit learns is
+frozen, small, and made of plain values, so that it can be stored. What fit guesses where the type of a column does not
+say it (row numbers, dates, numbers among stray words) is said in a note, and transform keeps to it.
+
+White space around a text says nothing, and a text of nothing else is a missing value. A file may hold millions of rows
+and few distinct texts, so all that is asked of texts is asked of the distinct ones.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +23,9 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype, is_integer_dtype
 
 from pglearn.errors import InputError
-from pglearn.tables.texts import Floats, coded, dates_in, have_commas, numbers_in
 
-Kind = Literal["number", "date", "duration", "category", "missing"]
-
-NUMERIC: tuple[Kind, ...] = ("number", "date", "duration")
+Floats = npt.NDArray[np.float64]
+Kind = Literal["number", "date", "category", "missing"]
 
 FREE_TEXT_LEVELS = 50  # more levels, and more than half of the values distinct: a name or a comment, not a category
 MIN_ROWS_TO_COUNT = 20  # fewer may well be 1, 2, 3 by chance
@@ -31,174 +33,194 @@ NAMELESS_FIRST = "Unnamed: 0"  # for pandas and `read_table` the first column wi
 MAX_STRAY_VALUES = 0.2  # of the distinct values of text that is meant as numbers: the share that are none
 MAX_STRAY_ROWS = 0.05  # and the share of the rows that these may fill, which are given up then
 
+# Not all that fromisoformat takes: weeks (2024-W18) and bare digits (20240501) are rather codes.
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 _WHOLE_AS_FLOAT = re.compile(r"\A(-?[0-9]+)\.0\Z")
 _INFERRED: dict[str, Kind] = {
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), "number"),
+    **dict.fromkeys(("timedelta64", "timedelta"), "number"),
     **dict.fromkeys(("datetime64", "datetime", "date"), "date"),
-    **dict.fromkeys(("timedelta64", "timedelta"), "duration"),
-    "empty": "missing",
 }
+
+
+def coded(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """For each row an index into the distinct texts, in order of appearance; -1 where missing."""
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # values that cannot be hashed, such as lists
+        codes, distinct = pd.factorize(column.map(_text, na_action="ignore"))
+    written = [_text(value) or None for value in np.asarray(distinct, dtype=object)]
+    merged, texts = pd.factorize(np.array(written, dtype=object))
+    # The last entry answers for code -1, a missing value.
+    return np.append(merged, -1)[codes], list(texts)
+
+
+def _text(value: Any) -> str:
+    # Levels 1, 2, x are read as text, 1 and 2 alone as integers, or with a blank as floats: one name for all.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def numbers_in(texts: Sequence[str]) -> Floats:
+    """The number that each text is, NaN where it is none."""
+    x: Floats = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    return x
+
+
+def dates_in(texts: Sequence[str]) -> Floats:
+    """The ISO date or date-time that each text is, in seconds since 1970; NaN where it is none.
+
+    Without an offset it is taken as UTC, as datetime64 is. Not pandas.to_datetime, as pandas 2 ends in 2262 and
+    an open end is often written 9999-12-31.
+
+    >>> dates_in(["1970-01-02", "1970-01-01 01:00", "1970-01-01T01:00:00.5+01:00", "2 January"])
+    array([8.64e+04, 3.60e+03, 5.00e-01,      nan])
+    """
+    return np.array([_seconds(text) for text in texts], dtype=np.float64)
+
+
+def _seconds(text: str) -> float:
+    if not _ISO_DATE.fullmatch(text):
+        return np.nan
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # 30 February
+        return np.nan
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+READERS = {"number": numbers_in, "date": dates_in}
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column is encoded: one of numbers (of durations, seconds) or dates (seconds since 1970), or of categories.
+
+    A category has one 0/1 feature per level, perhaps a last one for missing values. These are not standardised: rows
+    with different levels then differ by 2 in squared distance, which is the mean squared difference of a standardised
+    number between two rows, so both kinds start out with equal say.
+    """
+
+    name: str
+    kind: Kind
+    median: float = 0.0
+    center: float = 0.0
+    scale: float = 1.0  # infinite for a constant column, which makes it 0 wherever it is encoded
+    has_missing: bool = False  # whether a category has a feature for missing values
+    words: Sequence[str] = ()  # levels of a category; of numbers, texts that count as missing, as they did in fit
+
+    @property
+    def feature_names(self) -> list[str]:
+        if self.kind != "category":
+            return [self.name]
+        return [f"{self.name}={level}" for level in (*self.words, *["(missing)"] * self.has_missing)]
+
+    def encode(self, column: pd.Series[Any]) -> Floats:
+        if self.kind == "category":
+            return self._levels(column)
+        kind, x = typed(column)
+        if kind == "category":  # one stray word makes a whole column text: those that are numbers still count as such
+            codes, texts = coded(column)
+            numbers = READERS[self.kind](texts)
+            bad = [text for text, number in zip(texts, numbers, strict=True) if np.isnan(number)]
+            if bad := [text for text in bad if text not in self.words]:
+                raise InputError(
+                    f"Column {self.name!r} held a {self.kind} in fit and now holds {bad[0]!r}. Correct that value (a "
+                    "date is written as 2024-05-31), or leave it blank to have it filled in."
+                )
+            x = np.append(numbers, np.nan)[codes]
+        elif kind != self.kind and np.isfinite(x).any():
+            raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
+        x = np.where(np.isfinite(x), x, self.median)
+        return ((x - self.center) / self.scale)[:, None]
+
+    def _levels(self, column: pd.Series[Any]) -> Floats:
+        codes, texts = coded(column)
+        place = {level: j for j, level in enumerate(self.words)}
+        # A level 1 is 1.0 to pandas where a blank is among whole numbers.
+        # The last entry answers for code -1, a missing value; -1 here means no level at all.
+        known = [place.get(text, place.get(_WHOLE_AS_FLOAT.sub(r"\1", text), -1)) for text in texts]
+        feature = np.array([*known, len(self.words) if self.has_missing else -1])
+        hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
+        return hot.astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Reading:
     """A column as fit takes it."""
 
+    name: str
     kind: Kind
-    x: Floats | None = None  # for numbers, dates and durations
+    x: Floats | None = None  # for numbers and dates
     blanks: tuple[str, ...] = ()  # texts among numbers that count as missing
+    category: Column | None = None  # for categories, but for free text
     note: str = ""
 
 
-@dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers, dates (seconds since 1970) or durations (seconds)."""
+def typed(column: pd.Series[Any]) -> tuple[Kind, Floats]:
+    """What a column holds by its type, for Python objects by what the values are; and its numbers, NaN where missing.
 
-    name: str
-    kind: Kind
-    median: float
-    center: float
-    scale: float  # infinite for a constant column, which makes it 0 wherever it is encoded
-    blanks: Sequence[str] = ()  # texts that count as missing, as they did in fit
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [self.name]
-
-    def encode(self, column: pd.Series[Any]) -> Floats:
-        kind, x = kind_and_numbers(column)
-        if kind == "category":
-            x = self._numbers_in_text(column)
-        elif kind not in (self.kind, "missing"):
-            raise InputError(f"Column {self.name!r} held a {self.kind} in fit and now holds a {kind}. Convert it.")
-        x = np.where(np.isfinite(x), x, self.median)
-        return ((x - self.center) / self.scale)[:, None]
-
-    def _numbers_in_text(self, column: pd.Series[Any]) -> Floats:
-        # One stray word makes a whole column text: the words that are numbers still count as numbers.
-        codes, texts = coded(column)
-        readers = {"number": numbers_in, "date": dates_in}
-        x = readers[self.kind](texts) if self.kind in readers else np.full(len(texts), np.nan)
-        blanks = set(self.blanks)
-        bad = [texts[place] for place in np.flatnonzero(np.isnan(x)) if texts[place] not in blanks]
-        if bad:
-            correct = "Write it as 2024-05-31" if self.kind == "date" else "Correct that value"
-            raise InputError(
-                f"Column {self.name!r} held a {self.kind} in fit and now holds {bad[0]!r}. "
-                f"{correct}, or leave it blank to have it filled in."
-            )
-        return np.append(x, np.nan)[codes]
-
-
-@dataclass(frozen=True)
-class CategoryColumn:
-    """A column of categories: one 0/1 feature per level, perhaps a last one for missing values.
-
-    Plain 0/1, not standardised: rows with different levels then differ by 2 in squared distance, which is the
-    mean squared difference of a standardised number between two rows, so both kinds start out with equal say.
+    A "category" may be text of any kind.
     """
-
-    name: str
-    levels: Sequence[str]
-    has_missing: bool
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}={level}" for level in (*self.levels, *["(missing)"] * self.has_missing)]
-
-    def encode(self, column: pd.Series[Any]) -> Floats:
-        codes, texts = coded(column)
-        place = {level: j for j, level in enumerate(self.levels)}
-        # A level 1 is 1.0 to pandas where a blank is among whole numbers.
-        # The last entry answers for code -1, a missing value; -1 here means no level at all.
-        known = [place.get(text, place.get(_WHOLE_AS_FLOAT.sub(r"\1", text), -1)) for text in texts]
-        feature = np.array([*known, len(self.levels) if self.has_missing else -1])
-        hot: npt.NDArray[np.bool_] = feature[codes, None] == np.arange(len(self.feature_names))
-        return hot.astype(np.float64)
-
-
-def kind_and_numbers(column: pd.Series[Any]) -> tuple[Kind, Floats]:
-    """What a column holds, "missing" if it has no value, for Python objects what the values are; and its numbers, which
-    are NaN where it has none."""
-    kind = _declared_kind(column)
-    x = _numbers(column, kind)
-    has_values = coded(column)[1] if kind == "category" else np.isfinite(x).any()
-    return (kind if has_values else "missing"), x
-
-
-def _declared_kind(column: pd.Series[Any]) -> Kind:
     inferred = infer_dtype(column, skipna=True)
     if inferred == "complex":
         raise InputError(f"Complex data not supported: column {column.name!r}. Give real and imaginary parts.")
-    return _INFERRED.get(inferred, "category")
-
-
-def is_text(column: pd.Series[Any]) -> bool:
-    """Whether the column holds text that was not declared to be categories."""
-    return not isinstance(column.dtype, pd.CategoricalDtype) and _declared_kind(column) == "category"
-
-
-def _numbers(column: pd.Series[Any], kind: Kind) -> Floats:
-    if kind == "number":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    kind = _INFERRED.get(inferred, "category")
     if kind == "date":
         moments = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
-        return (moments - np.datetime64(0, "s")) / np.timedelta64(1, "s")
-    if kind == "duration":
-        return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
-    return np.full(len(column), np.nan)
+        return kind, (moments - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    if inferred.startswith("timedelta"):
+        return kind, pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
+    if kind == "number":
+        return kind, column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return kind, np.full(len(column), np.nan)
 
 
 def numbers_the_rows(column: pd.Series[Any]) -> bool:
     """Whether the column only numbers the rows: whole numbers, one more (or one less) in each row than before.
 
-    The nameless first column that pandas writes counts in any order, if from 0 or 1, and however few rows.
+    The nameless first column that pandas writes counts in any order, and however few rows.
     """
     if not (is_integer_dtype(column.dtype) or is_float_dtype(column.dtype)):
         return False
-    x = _numbers(column, "number")
+    x = typed(column)[1]
     if column.name == NAMELESS_FIRST:
         x = np.sort(x)
-        return bool(x[0] in (0, 1)) and np.array_equal(x, x[0] + np.arange(len(x)))
-    if len(x) < MIN_ROWS_TO_COUNT or not float(x[0]).is_integer() or abs(x[0]) > 2**52:
+    elif len(x) < MIN_ROWS_TO_COUNT:
         return False
-    step = 1 if x[1] > x[0] else -1
-    return np.array_equal(x, x[0] + step * np.arange(len(x)))
+    steps = np.diff(x)
+    return bool((steps == 1).all() or (steps == -1).all())
 
 
-def reading_of(column: pd.Series[Any]) -> Reading:
-    """What a column holds and, if numbers, which."""
-    if is_text(column):
-        return _reading_of_text(column)
-    kind, x = kind_and_numbers(column)
-    return Reading(kind, x if kind in NUMERIC else None)
-
-
-def _reading_of_text(column: pd.Series[Any]) -> Reading:
+def reading_of(column: pd.Series[Any], max_levels: int) -> Reading:
+    """What a column holds: numbers, or the levels of a category."""
+    name = str(column.name)
+    kind, x = typed(column)
+    if kind != "category":
+        return Reading(name, kind, x) if np.isfinite(x).any() else Reading(name, "missing")
     codes, texts = coded(column)
     if not texts:
-        return Reading("missing")
-    dates = dates_in(texts)
-    if np.isfinite(dates).all():
-        return Reading("date", np.append(dates, np.nan)[codes])
-    x = numbers_in(texts)
-    stray = ~np.isfinite(x)
-    strays = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
-    if not strays or (len(strays) > MAX_STRAY_VALUES * len(texts) and not have_commas(texts)):
-        return Reading("category")
-    rows = int(np.sum(np.append(stray, False)[codes]))
-    if len(strays) <= MAX_STRAY_VALUES * len(texts) and rows <= MAX_STRAY_ROWS * len(column):
-        values = "1 value that is none counts" if rows == 1 else f"{rows} values that are none count"
-        note = f"numbers: {values} as missing (first {strays[0]!r}). Correct what should be a number."
-        return Reading("number", np.append(x, np.nan)[codes], strays, f"Column {column.name!r} is taken as {note}")
-    return Reading(
-        "category",
-        note=f"Column {column.name!r} is taken as text, for not all of its values are numbers (first {strays[0]!r}). "
-        "Write numbers with decimal points, and leave others blank, to have the column count as numbers.",
-    )
+        return Reading(name, "missing")
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        dates, numbers = dates_in(texts), numbers_in(texts)
+        if np.isfinite(dates).all():
+            return Reading(name, "date", np.append(dates, np.nan)[codes], note=f"Text of column {name!r} is dates.")
+        stray = ~np.isfinite(numbers)
+        rows = int(np.append(stray, False)[codes].sum())
+        if 0 < stray.sum() <= MAX_STRAY_VALUES * len(texts) and rows <= MAX_STRAY_ROWS * len(column):
+            strays = tuple(text for text, is_stray in zip(texts, stray, strict=True) if is_stray)
+            missing = f"what is none counts as missing, in {rows} row{'s' * (rows > 1)} (first {strays[0]!r})"
+            note = f"Column {name!r} is taken as numbers: {missing}. Correct what should be a number."
+            return Reading(name, "number", np.append(numbers, np.nan)[codes], strays, note=note)
+        if stray.any() and np.isfinite(numbers_in([text.replace(",", "") for text in texts])).all():
+            reading = _category(name, codes, texts, max_levels)
+            hint = f"Numbers of column {name!r} have commas, and count as text: write them with decimal points."
+            return replace(reading, note=f"{reading.note} {hint}".strip())
+    return _category(name, codes, texts, max_levels)
 
 
-def number_column(name: str, reading: Reading, standardise: bool) -> NumberColumn:
+def number_column(reading: Reading, standardise: bool) -> Column:
     """Learn the median, center and scale of a column with at least one finite number."""
     assert reading.x is not None
     present = np.isfinite(reading.x)
@@ -211,25 +233,23 @@ def number_column(name: str, reading: Reading, standardise: bool) -> NumberColum
         # Squares of numbers beyond 1e154 overflow, so the spread is taken in units of the largest one.
         unit = np.abs(x).max()
         center, scale = float(unit * np.mean(x / unit)), float(unit * np.std(x / unit)) or np.inf
-    return NumberColumn(name, reading.kind, median, center, scale, reading.blanks)
+    return Column(reading.name, reading.kind, median, center, scale, words=reading.blanks)
 
 
-def category_column(name: str, column: pd.Series[Any], max_levels: int) -> tuple[CategoryColumn | None, str]:
-    """Learn the levels of a column that has values, None if it is free text; and say what is cut."""
-    codes, texts = coded(column)
-    counts = dict(zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True))
+def _category(name: str, codes: npt.NDArray[np.intp], texts: list[str], max_levels: int) -> Reading:
+    """The levels of a category, or free text."""
+    counts = dict(zip(texts, np.bincount(codes[codes >= 0]).tolist(), strict=True))
     present = sum(counts.values())
-    if len(counts) > max(FREE_TEXT_LEVELS, present / 2):
-        return None, (
-            f"Column {name!r} is left out: {len(counts)} different values in {present} rows, "
-            "more a name than a category."
-        )
-    kept = sorted(counts, key=lambda text: (-counts[text], text))[:max_levels]
     note = ""
+    if len(counts) > max(FREE_TEXT_LEVELS, present / 2):
+        words = f"{len(counts)} different values in {present} rows, more a name than a category"
+        return Reading(name, "category", note=f"Column {name!r} is left out: {words}.")
+    kept = sorted(counts, key=lambda text: (-counts[text], text))[:max_levels]
     if len(kept) < len(counts):
         rows = present - sum(counts[text] for text in kept)
         note = (
             f"Column {name!r} has {len(counts)} levels: the {len(kept)} most frequent are kept, "
             f"the rest ({rows} rows) count as no level."
         )
-    return CategoryColumn(name, sorted(kept), has_missing=bool(np.any(codes < 0))), note
+    category = Column(name, "category", has_missing=bool(np.any(codes < 0)), words=sorted(kept))
+    return Reading(name, "category", category=category, note=note)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -11,25 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pglearn.errors import InputError, warn
+from pglearn.errors import InputError
 from pglearn.parameters import check_whole
 from pglearn.sections import ABOVE_ZERO, Expectation, Section, Sections
-from pglearn.tables.columns import (
-    NUMERIC,
-    CategoryColumn,
-    NumberColumn,
-    Reading,
-    category_column,
-    is_text,
-    number_column,
-    numbers_the_rows,
-    reading_of,
-)
-from pglearn.tables.frames import array_names, as_frame, has_column_names, listed
+from pglearn.tables.columns import READERS, Column, Floats, Reading, number_column, numbers_the_rows, reading_of
+from pglearn.tables.frames import array_names, as_frame, listed
 from pglearn.tables.scaling import half_ranges, is_automatic, on_common_scale
-from pglearn.tables.texts import Floats
 
 ENCODER = Section(
     "encoder",
@@ -40,7 +28,7 @@ ENCODER = Section(
     names_in=Expectation("columns of the table that was encoded", "texts", ("columns in",)),
     named=Expectation("whether these were names, or are only places", "truth value"),
     name=Expectation("the columns that are kept", "texts", ("columns",)),
-    kind=Expectation("number, date, duration or category", "texts", ("columns",)),
+    kind=Expectation("number, date or category", "texts", ("columns",)),
     median=Expectation("what fills the gaps of numbers", shape=("columns",)),
     center=Expectation("what is taken from numbers", shape=("columns",)),
     scale=Expectation("what they are divided by", shape=("columns",), low=ABOVE_ZERO, high=np.inf),
@@ -49,8 +37,6 @@ ENCODER = Section(
     words=Expectation("levels of a category; texts among numbers that are gaps", "texts", ("words",)),
 )
 _OF_COLUMN = ("name", "kind", "median", "center", "scale", "has_missing")
-_OF_OTHERS = {"kind": "category", "median": 0.0, "center": 0.0, "scale": 1.0, "has_missing": False}
-"""What stands where a column has none."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -108,26 +94,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn the columns of X; y is ignored."""
         is_auto = is_automatic(self.scale)
         check_whole("max_levels", self.max_levels, 1)
-        frame = as_frame(X)
+        frame = self._frame(X, reset=True)
         numbering = [str(name) for name, column in frame.items() if numbers_the_rows(column)]
-        readings = {name: reading_of(frame[name]) for name in frame.columns if name not in numbering}
-        of_kind = [name for name, reading in readings.items() if reading.kind == "category"]
-        categories = {name: category_column(name, frame[name], self.max_levels) for name in of_kind}
-        alike = on_common_scale(np.array([half_ranges(r.x) for r in readings.values() if r.x is not None]))
-        beside_categories = any(category for category, _ in categories.values())
-        self.scaled_ = beside_categories or not alike if is_auto else bool(self.scale)
-        learned: list[NumberColumn | CategoryColumn] = []
-        for name, reading in readings.items():
-            if reading.x is not None:
-                learned.append(number_column(name, reading, self.scaled_))
-            elif name in categories and (category := categories[name][0]):
-                learned.append(category)
-        self.notes_ = _notes(frame, numbering, readings, learned)
-        self.notes_ += [note for _, note in categories.values() if note]
+        readings = [reading_of(frame[name], self.max_levels) for name in frame.columns if name not in numbering]
+        alike = on_common_scale(np.array([half_ranges(r.x) for r in readings if r.x is not None]))
+        self.scaled_ = any(r.category for r in readings) or not alike if is_auto else bool(self.scale)
+        learned = [r.category or number_column(r, self.scaled_) for r in readings if r.category or r.x is not None]
+        self.notes_ = _notes(numbering, readings)
         if not learned:
             raise InputError(" ".join(["No column can be used.", *self.notes_, "Add a column of features."]))
         self._set_columns(learned)
-        self._set_names_in(list(frame.columns), named=has_column_names(X))
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -136,7 +112,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns that were not there in fit are ignored; a column that is lacking is an error.
         """
         check_is_fitted(self)
-        frame = self._known_frame(X)
+        frame = self._frame(X, reset=False)
+        if lacking := [name for name in self.columns_ if name not in frame.columns]:
+            raise InputError(f"The table lacks {listed(lacking)}, which fit has seen. Add what is lacking.")
         encoded = np.empty((len(frame), len(self.source_)))
         start = 0
         for column in self._learned:
@@ -149,7 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def category_columns_(self) -> list[str]:
         """The columns kept that are categories: what they hold are names, however much like numbers these look."""
         check_is_fitted(self)
-        return [column.name for column in self._learned if isinstance(column, CategoryColumn)]
+        return [column.name for column in self._learned if column.kind == "category"]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the encoded features; `input_features` is ignored, the names are those of fit."""
@@ -161,8 +139,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         For a number a / scale²; for a category the mean of its levels.
         """
-        mean: Floats = np.bincount(self.source_, weights=self._per_feature(a)) / np.bincount(self.source_)
-        scale: Floats = np.array([c.scale if isinstance(c, NumberColumn) else 1.0 for c in self._learned])
+        check_is_fitted(self)
+        mean: Floats = np.bincount(self.source_, weights=np.asarray(a)) / np.bincount(self.source_)
+        scale: Floats = np.array([column.scale for column in self._learned])
         # Twice, because the square of a very large or very small scale is not a float.
         return mean / scale / scale
 
@@ -172,25 +151,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The mean of Σ_m a_m (x_im − x_jm)² over all pairs of rows i, j is 2 Σ_m a_m var_m, so the share of a
         column is the sum of a_m var_m over its features, divided by that over all. Zeros if that is zero.
         """
-        part = np.bincount(self.source_, weights=self._per_feature(a) * np.var(X_encoded, axis=0))
+        part = np.bincount(self.source_, weights=a * np.var(X_encoded, axis=0))
         total = part.sum()
         return part / total if total > 0 else np.zeros_like(part)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All that transform needs, in sections."""
         check_is_fitted(self)
-        columns: list[dict[str, Any]] = [_OF_OTHERS | asdict(column) for column in self._learned]
-        words = [[*column.get("levels", ()), *column.get("blanks", ())] for column in columns]
         state = {
             "parameters": self.get_params(),
             "scaled": self.scaled_,
             "notes": self.notes_,
             "names_in": self._names_in(),
             "named": hasattr(self, "feature_names_in_"),
-            "words": [word for group in words for word in group],
-            "n_words": [len(group) for group in words],
+            "words": [word for column in self._learned for word in column.words],
+            "n_words": [len(column.words) for column in self._learned],
         }
-        return ENCODER.arrays(state | {name: [column[name] for column in columns] for name in _OF_COLUMN})
+        return ENCODER.arrays(state | {name: [getattr(c, name) for c in self._learned] for name in _OF_COLUMN})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -199,22 +176,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stored = file.read(ENCODER)
         file.require(set(stored["parameters"]) == {"scale", "max_levels"}, "encoder.parameters has other names")
         file.require(stored["n_words"].sum() == len(stored["words"]), "encoder.n_words does not add up to the words")
-        file.require(set(stored["kind"]) <= {*NUMERIC, "category"}, "encoder.kind is not known")
+        file.require(set(stored["kind"]) <= {*READERS, "category"}, "encoder.kind is not known")
         file.require(set(stored["name"]) <= set(stored["names_in"]), "encoder.name has names that fit did not see")
         words = iter(stored["words"])
-        learned: list[NumberColumn | CategoryColumn] = []
         of_column = (np.asarray(stored[field], dtype=object) for field in ("n_words", *_OF_COLUMN))
-        for n_words, *values in zip(*of_column, strict=True):
-            own, column = list(islice(words, n_words)), dict(zip(_OF_COLUMN, values, strict=True))
-            has_missing = column.pop("has_missing")
-            if column["kind"] == "category":
-                learned.append(CategoryColumn(name=column["name"], levels=own, has_missing=has_missing))
-            else:
-                learned.append(NumberColumn(**column, blanks=own))
+        learned = [
+            Column(**dict(zip(_OF_COLUMN, own, strict=True)), words=list(islice(words, n_words)))
+            for n_words, *own in zip(*of_column, strict=True)
+        ]
         encoder = cls(**stored["parameters"])
         encoder._set_columns(learned)
         encoder.scaled_, encoder.notes_ = stored["scaled"], stored["notes"]
-        encoder._set_names_in(stored["names_in"], named=stored["named"])
+        encoder.n_features_in_ = len(stored["names_in"])
+        if stored["named"]:
+            encoder.feature_names_in_ = np.array(stored["names_in"], dtype=object)
         return encoder
 
     def __sklearn_tags__(self) -> Any:
@@ -224,64 +199,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def _set_columns(self, learned: list[NumberColumn | CategoryColumn]) -> None:
+    def _set_columns(self, learned: list[Column]) -> None:
         self._learned = learned
         self.columns_ = [column.name for column in learned]
         names = [column.feature_names for column in learned]
         self.feature_names_out_ = np.array([name for group in names for name in group], dtype=object)
         self.source_ = np.repeat(np.arange(len(learned)), [len(group) for group in names])
 
-    def _set_names_in(self, names: list[str], named: bool) -> None:
-        self.n_features_in_ = len(names)
-        if named:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # from an earlier fit
-            del self.feature_names_in_
-
-    def _known_frame(self, X: Any) -> pd.DataFrame:
-        if not has_column_names(X):
-            if hasattr(self, "feature_names_in_"):
-                warn("X does not have valid feature names, but TableEncoder was fitted with feature names")
-            return as_frame(X, self._names_in())
+    def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
+        """X as a pandas frame; in fit (`reset`) its columns are taken note of."""
+        if not hasattr(X, "columns"):
+            X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+            # An array of objects may hold a column of numbers beside a column of text.
+            return pd.DataFrame(X, columns=self._names_in()).infer_objects()
         frame = as_frame(X)
-        lacking = [name for name in self.columns_ if name not in frame.columns]
-        if lacking:
-            raise InputError(f"The table lacks {listed(lacking)}, which fit has seen. Add what is lacking.")
+        if reset:
+            self.n_features_in_ = len(frame.columns)
+            self.feature_names_in_ = np.array(frame.columns, dtype=object)
         return frame
 
     def _names_in(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", array_names(self.n_features_in_)))
 
-    def _per_feature(self, a: npt.ArrayLike) -> Floats:
-        check_is_fitted(self)
-        a = np.asarray(a, dtype=np.float64)
-        if a.shape != self.source_.shape:
-            raise InputError(
-                f"a has shape {a.shape} and there are {len(self.source_)} encoded features. "
-                "Give one weight per name in feature_names_out_."
-            )
-        return a
 
-
-def _notes(
-    frame: pd.DataFrame,
-    numbering: list[str],
-    readings: dict[str, Reading],
-    learned: list[NumberColumn | CategoryColumn],
-) -> list[str]:
+def _notes(numbering: list[str], readings: list[Reading]) -> list[str]:
     """Sentences on what was left out, filled in or taken for something else."""
     notes = []
     if numbering:
-        they = "it only numbers" if len(numbering) == 1 else "they only number"
-        notes.append(f"Left out because {they} the rows: {listed(numbering)}.")
-    if empty := [name for name, reading in readings.items() if reading.kind == "missing"]:
+        notes.append(f"Left out for only numbering the rows: {listed(numbering)}.")
+    if empty := [r.name for r in readings if r.kind == "missing"]:
         notes.append(f"Left out for want of a single value: {listed(empty)}.")
-    if constant := [c.name for c in learned if isinstance(c, NumberColumn) and np.isinf(c.scale)]:
+    numbers = {r.name: r.x for r in readings if r.x is not None}
+    if constant := [name for name, x in numbers.items() if not half_ranges(x)]:
         notes.append(f"Of one value only, and so encoded as 0: {listed(constant)}.")
-    if dates := [name for name, reading in readings.items() if reading.kind == "date" and is_text(frame[name])]:
-        notes.append(f"Dates written as text count as dates: {listed(dates)}.")
-    gaps = {name: int(np.sum(~np.isfinite(r.x))) for name, r in readings.items() if r.x is not None}
+    gaps = {name: int(np.sum(~np.isfinite(x))) for name, x in numbers.items()}
     if filled := [name for name, count in gaps.items() if count]:
         counts = listed(filled, [f" ({gaps[name]})" for name in filled])
         notes.append(f"Missing or infinite numbers take the median of their column: {counts}.")
-    return [*notes, *(reading.note for reading in readings.values() if reading.note)]
+    return [*notes, *(reading.note for reading in readings if reading.note)]

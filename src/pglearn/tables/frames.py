@@ -1,4 +1,4 @@
-"""Whatever holds columns (pandas, polars, an array) as a pandas frame with text for column names; a frame to a file."""
+"""A pandas or polars frame as a pandas frame with text for column names; a frame to a file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
 
 from pglearn.errors import InputError
 from pglearn.files import whole_file
@@ -16,27 +14,18 @@ from pglearn.files import whole_file
 MAX_NAMES_SHOWN = 10
 
 
-def has_column_names(X: Any) -> bool:
-    """Whether X is a frame (pandas, polars or like them) rather than an array."""
-    return hasattr(X, "columns") and hasattr(X, "__getitem__")
-
-
-def as_frame(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """X as a pandas frame; the columns of an array get `names`, or x0, x1, ... if there are none."""
+def as_frame(X: Any) -> pd.DataFrame:
+    """X, which has columns, as a pandas frame with at least one row and column."""
     if isinstance(X, pd.DataFrame):
         frame = X
-    elif has_column_names(X):
-        # Column by column, as polars' own to_pandas() needs pyarrow, which is an extra.
-        frame = pd.DataFrame({str(name): pd.Series(X[name].to_numpy()) for name in X.columns})
     else:
-        frame = _array_frame(X, names)
-    columns = [str(name) for name in frame.columns]
-    refuse_duplicates("The table", columns)
-    if len(columns) == 0:
-        raise InputError(f"The table has 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
-    if len(frame) == 0:
-        raise InputError("The table has no rows. Give at least one row.")
-    return frame.set_axis(columns, axis=1)
+        # Column by column, as polars' own to_pandas() needs pyarrow, which is an extra.
+        frame = pd.DataFrame({name: pd.Series(X[name].to_numpy()) for name in X.columns})
+    names = [str(name) for name in frame.columns]
+    refuse_duplicates("The table", names)
+    if frame.empty:
+        raise InputError(f"The table has {len(names)} columns and {len(frame)} rows. Give at least one of each.")
+    return frame.set_axis(names, axis=1)
 
 
 def refuse_duplicates(table: object, names: Sequence[str]) -> None:
@@ -50,25 +39,6 @@ def refuse_duplicates(table: object, names: Sequence[str]) -> None:
 def array_names(d: int) -> list[str]:
     """What the d columns of an array are called."""
     return [f"x{m}" for m in range(d)]
-
-
-def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
-    if issparse(X):
-        raise InputError("TableEncoder does not take sparse matrices. Make it dense with X.toarray().")
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise InputError(
-            f"Expected a table or a 2-D array, got {array.ndim} dimension(s). Reshape your data: one row per "
-            "example, X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a single row."
-        )
-    columns = array_names(array.shape[1]) if names is None else list(names)
-    if len(columns) != array.shape[1]:
-        raise InputError(
-            f"X has {array.shape[1]} features, but TableEncoder is expecting {len(columns)} features as "
-            "input. Give the same columns as in fit."
-        )
-    # An array of objects may hold a column of numbers beside a column of text.
-    return pd.DataFrame(array, columns=columns).infer_objects()
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from pglearn.errors import InputError
-from pglearn.tables.archive import read_archive
 from pglearn.tables.delimited import read_delimited
-from pglearn.tables.frames import listed, refuse_duplicates
+from pglearn.tables.frames import array_names, listed, refuse_duplicates
 
 
 def read_table(path: str | os.PathLike[str], target: str | None = None, as_text: Collection[str] = ()) -> pd.DataFrame:
@@ -32,28 +31,16 @@ def read_table(path: str | os.PathLike[str], target: str | None = None, as_text:
     labels, called `target` (default `y`), in which -1 (integers), NaN (floats) or an empty string marks a row to
     label. Nothing is unpickled.
 
-    A file that is missing, empty, ragged, binary, damaged or without rows is an InputError.
+    A file that is missing, empty, ragged, binary or damaged is an InputError.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the path of one file in it.")
+    readers = [reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)]
+    if not readers:
+        raise InputError(f"{path} has an ending that is not known. Convert it to one of {', '.join(_READERS)}.")
     try:
-        if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty. Give a table with a line of column names and one line per row.")
-        readers = [reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)]
-        if not readers:
-            raise InputError(f"{path} has an ending that is not known. Convert it to one of {', '.join(_READERS)}.")
         frame = readers[0](path, target, as_text)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist. Check the spelling and the folder you are in.") from error
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror or error}). Check the file and its permissions."
-        ) from error
-    if len(frame.columns) == 0:
-        raise InputError(f"{path} has no columns. Give a table with at least one column.")
-    if len(frame) == 0:
-        raise InputError(f"{path} has no rows. Give a table with at least one row.")
+        raise InputError(f"{path} cannot be read ({error.strerror or error}). Check the path and the file.") from error
     refuse_duplicates(path, list(frame.columns))
     return frame
 
@@ -61,21 +48,41 @@ def read_table(path: str | os.PathLike[str], target: str | None = None, as_text:
 def _read_parquet(path: Path, target: str | None, as_text: Collection[str]) -> pd.DataFrame:
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
     except ImportError as error:
         raise InputError(
             f'Reading {path} needs pyarrow, which is not installed. Run: pip install "pglearn[parquet]"'
         ) from error
     try:
-        refuse_duplicates(path, list(pq.read_schema(path).names))
         frame = pd.read_parquet(path, engine="pyarrow")
     except pa.ArrowException as error:
-        raise InputError(f"{path} is not a Parquet file, or it is damaged. Write it again.") from error
+        raise InputError(f"{path} cannot be read as a Parquet file ({error}). Write it again.") from error
     # Other tools show an index that has a name as a column, and an unnamed one only counts the rows.
-    named = [level for level in frame.index.names if level is not None]
-    if named:
-        frame = frame.reset_index(level=named)
+    frame = frame.reset_index(level=[level for level in frame.index.names if level is not None])
     return frame.reset_index(drop=True).set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _read_npz(path: Path, target: str | None, as_text: Collection[str]) -> pd.DataFrame:
+    label_name = "y" if target is None else target
+    try:
+        # numpy leaves a file open that it cannot read
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            X = file["X"]
+            names = file["feature_names"] if "feature_names" in file else array_names(X.shape[1])
+            frame = pd.DataFrame(X, columns=np.asarray(names, dtype=str))
+            if label_name in file:
+                y = file[label_name]
+                labels = y.astype(str) if y.dtype.kind == "S" else y
+                # Integers have no other way to say that a row is to be labelled.
+                labels = np.where(y == -1, np.array(None), y) if y.dtype.kind == "i" else labels
+                frame = pd.concat([frame, pd.Series(labels, frame.index, name=label_name)], axis=1)
+    except OSError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{path} cannot be read as a table ({error}). Write it with numpy.savez: X in two dimensions, if need be "
+            f"feature_names and {label_name}, arrays of numbers or of text of fixed width, for example by .astype(str)."
+        ) from error
+    return frame
 
 
 _READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]] = {
@@ -84,7 +91,7 @@ _READERS: dict[str, Callable[[Path, str | None, Collection[str]], pd.DataFrame]]
     ".tsv": read_delimited,
     ".tsv.gz": read_delimited,
     ".parquet": _read_parquet,
-    ".npz": read_archive,
+    ".npz": _read_npz,
 }
 
 
@@ -102,18 +109,15 @@ def split_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, npt.ND
         raise InputError(
             f"There is no column {target!r} in the table.{''.join(close)} Its columns are {listed(names)}."
         )
-    features = frame.drop(columns=target)
-    if len(features.columns) == 0:
-        raise InputError(f"The table holds only the target {target!r}. Add at least one column of features.")
     # Work on the distinct labels, which are few. Code -1 is a missing value and picks the last entry, None.
     codes, distinct = pd.factorize(frame[target])
     classes = [_plain(value) for value in distinct]
-    if -1 in classes:
+    if -1 in classes or "-1" in classes:
         raise InputError(
             f"The target {target!r} holds -1, which means unlabelled to pglearn. "
             "Leave the rows to label blank; if -1 is a class, give it another name."
         )
-    return features, np.array([*classes, None], dtype=object)[codes]
+    return frame.drop(columns=target), np.array([*classes, None], dtype=object)[codes]
 
 
 def _plain(value: Any) -> Any:

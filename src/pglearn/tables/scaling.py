@@ -8,8 +8,9 @@ There the spread of a column is information, and standardising would blow up the
 Otherwise (age beside income) the units decide the distance, and they should not.
 
 Features of a sparse table are divided by their range instead, and nothing is taken from them: zeros stay zeros, and a
-word that is in one document of a thousand does not count a thousand times as much as one that is in all. Counts become
-TF-IDF (`pglearn.tables.tf_idf`).
+word that is in one document of a thousand does not count a thousand times as much as one that is in all. The
+longest documents and the commonest words would decide all distances between rows of counts: these become what text is
+usually given as, TF-IDF: logarithms, less of what is in many rows, and rows of length one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pglearn.arrays import Array, Points, blocks, is_sparse, ranges, times_columns
+from pglearn.arrays import Array, Points, blocks, column_medians, is_sparse, ranges, times_columns, unit_rows
 from pglearn.errors import InputError
-from pglearn.tables.tf_idf import commonness, holds_counts, tf_idf
 
 MAX_RATIO = 20.0
+MAX_NON_ZERO = 0.1  # of the numbers of a table of counts
 
 
 def half_ranges(X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -133,3 +134,29 @@ def _unit(X: Array) -> float:
     peak = float(np.abs(X).max(initial=0))
     most = 1e12 if X.dtype == np.float32 else 1e100
     return 1.0 if peak == 0 or 1 / most < peak < most else float(2.0 ** np.floor(np.log2(peak)))
+
+
+def holds_counts(X: Points) -> bool:
+    """Whether sparse rows look like counts of words, or of anything else of which most rows have none.
+
+    That is: few numbers are not zero, all of these are whole, from one up, and there are larger ones (so that these are
+    no categories). A column that most rows have must hold a one: the word "the" does, an age or a year does not.
+    """
+    if not X.nnz or X.nnz > MAX_NON_ZERO * X.shape[0] * X.shape[1]:
+        return False
+    if X.data.min() != 1 or X.data.max() == 1 or (X.data != np.round(X.data)).any():
+        return False
+    once = np.bincount(X.indices[X.data == 1], minlength=X.shape[1]) > 0
+    return bool(once[np.flatnonzero(column_medians(X))].all())
+
+
+def commonness(X: Points) -> Array:
+    """1/(1 + log((1 + n) / (1 + n_m))), n_m the rows that have a number in column m: the inverse of its idf."""
+    n, d = X.shape
+    return np.asarray(1 / (1 + np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d)))))
+
+
+def tf_idf(X: Points, commonness: Array) -> Points:
+    """log(1 + x) / commonness, then every row to length one; rows to predict may hold negative numbers, too."""
+    logs = np.copysign(np.log1p(np.abs(X.data)), X.data)
+    return unit_rows(times_columns(X, 1 / commonness, logs))

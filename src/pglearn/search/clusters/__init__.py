@@ -21,8 +21,8 @@ OBJECTS = {"Client": "dask", "ClientExecutor": "dask", "SparkContext": "spark", 
 
 def cluster_for(executor: Any, n_jobs: int) -> Workers | None:
     """The cluster that the parameter `executor` names or is; None if it names none."""
-    name = _named(executor) if isinstance(executor, str) else _kind_of(executor)
-    if name is None:
+    name = executor.partition("://")[0] if isinstance(executor, str) else _kind_of(executor)
+    if name not in PACKAGES:
         return None
     if find_spec(PACKAGES[name]) is None:
         raise InputError(
@@ -32,16 +32,9 @@ def cluster_for(executor: Any, n_jobs: int) -> Workers | None:
     return workers
 
 
-def _named(executor: str) -> str | None:
-    name, separator, address = executor.partition("://")
-    if separator and name in PACKAGES and not address:
-        raise InputError(f"executor={executor!r} lacks its address: write it like {name}://host:port.")
-    return name if name in PACKAGES else None
-
-
-def _kind_of(executor: Any) -> str | None:
+def _kind_of(executor: Any) -> str:
     for kind in type(executor).__mro__:
-        name = OBJECTS.get(kind.__name__)
-        if name is not None and kind.__module__.partition(".")[0] == PACKAGES[name]:
+        name = OBJECTS.get(kind.__name__, "")
+        if name and kind.__module__.partition(".")[0] == PACKAGES[name]:
             return name
-    return None
+    return ""
