@@ -17,6 +17,7 @@ from pglearn.arrays import Array, Points
 from pglearn.objective.graph.differences import differences
 from pglearn.objective.graph.neighbours import (
     ROWS,
+    faiss,
     k_nearest,
     length_power,
     one_faiss_thread,
@@ -28,7 +29,7 @@ from pglearn.runtime.threads import each
 APPROXIMATE_FROM = 10_000  # rows from which neighbors="auto" is approximate: there both take as long
 EXACT_AT_MOST = 100_000  # rows that are searched exactly where lists do not do
 LEAST_RECALL = 0.95
-LOOKED_AT = (8, 16, 32, 64, 128)  # lists, the fewest that reach it
+LOOKED_AT = (8, 12, 16, 24, 32, 64, 128)  # lists, the fewest that reach it
 ROWS_PER_LIST, ITERATIONS = 40, 8  # that k-means learns from
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 
@@ -58,8 +59,10 @@ def k_near(Z: Array, k: int) -> tuple[Array, float]:
             return k_nearest(Z, k), 1.0
     found = np.empty((n, k), dtype=np.int64)
 
+    by_list = _by_list(index)  # so that lists stay in a core's cache while they are looked at
+
     def look_up(block: int) -> None:
-        part = np.arange(block * ROWS, min((block + 1) * ROWS, n))
+        part = by_list[block * ROWS : (block + 1) * ROWS]
         found[part] = _looked_up(index, single, part, k)
 
     each(look_up, -(-n // ROWS))
@@ -106,6 +109,12 @@ def _lists(Z: Array) -> Any:
         index.train(Z)
         index.add(Z)
     return index
+
+
+def _by_list(index: Any) -> Array:
+    """The rows in an index, list by list."""
+    lists, rows_of = index.invlists, faiss().rev_swig_ptr
+    return np.concatenate([rows_of(lists.get_ids(at), lists.list_size(at)) for at in range(index.nlist)])
 
 
 def _looked_up(index: Any, Z: Array, rows: Array, k: int) -> Array:
