@@ -58,8 +58,7 @@ def k_near(Z: Array, k: int) -> tuple[Array, float]:
         if n <= EXACT_AT_MOST:
             return k_nearest(Z, k), 1.0
     found = np.empty((n, k), dtype=np.int64)
-
-    by_list = _by_list(index)  # so that lists stay in a core's cache while they are looked at
+    by_list = _by_list(index)  # rows of a list look at the same ones, which then stay in a core's cache
 
     def look_up(block: int) -> None:
         part = by_list[block * ROWS : (block + 1) * ROWS]
@@ -113,8 +112,9 @@ def _lists(Z: Array) -> Any:
 
 def _by_list(index: Any) -> Array:
     """The rows in an index, list by list."""
-    lists, rows_of = index.invlists, faiss().rev_swig_ptr
-    return np.concatenate([rows_of(lists.get_ids(at), lists.list_size(at)) for at in range(index.nlist)])
+    lists, array = index.invlists, faiss().rev_swig_ptr
+    sizes = [lists.list_size(at) for at in range(index.nlist)]
+    return np.concatenate([array(lists.get_ids(at), size) for at, size in enumerate(sizes) if size])
 
 
 def _looked_up(index: Any, Z: Array, rows: Array, k: int) -> Array:
