@@ -1,14 +1,13 @@
 """What one gradient costs, each figure a ratio measured in one run.
 
-    python bench/gradient.py [--only speed adjoint memory imports] [--quick]
+    python bench/gradient.py [--only speed adjoint imports] [--quick]
 
 speed    loss_and_gradient on COIL, all 241 derivatives, against the paper's forward mode (forward_mode.py); both build
          the graph, both on one thread. The two gradients are compared too.
 adjoint  the whole gradient on a given graph against the forward solve alone.
-memory   the most that one loss_and_gradient on 20,000 × 500 adds to the process, over the size of X.
 imports  pglearn and its classifier against sklearn.semi_supervised, in new interpreters.
 
-``--quick`` runs the first three on small problems, in this process.
+``--quick`` runs the first two on small problems, in this process.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import data_sets
 import pglearn
-from common import Clock, Figure, best_of, few_labels, hidden, in_a_process, made_up, print_sections
+from common import Figure, best_of, hidden, print_sections
 from forward_mode import forward_mode_gradient
 from pglearn.engine import Configuration, CPUEngine
 from pglearn.objective.graph import mean_distance
@@ -76,22 +75,6 @@ def adjoint(quick: bool) -> Iterator[Figure]:
     yield Figure("loss and gradient on it / forward solve", f"{whole / forward:.3g}×", "≤ 3×")
 
 
-def memory(quick: bool) -> Iterator[Figure]:
-    n, d = (2_000, 100) if quick else (20_000, 500)
-    grown = in_a_process(sizes_grown, here=quick, n=n, d=d)
-    yield Figure(f"peak of loss_and_gradient on {n:,} × {d} / X, X itself not counted", f"{grown:.2f}×", "≤ 2.5×")
-
-
-def sizes_grown(n: int, d: int) -> float:
-    """What one loss_and_gradient adds to the process at most, in sizes of X."""
-    for size in ((200, 10), (n, d)):  # what is imported at first is not the call's memory
-        X, y = made_up(*size, n_classes=10)
-        a, y_shown = even_weights(X), hidden(y, few_labels(y, 0.1))
-        with Clock() as clock:
-            pglearn.loss_and_gradient(X, y_shown, a=a, **SETTING)
-    return clock.grown / X.nbytes
-
-
 def imports(quick: bool) -> Iterator[Figure]:
     if quick:
         return
@@ -107,7 +90,7 @@ def import_seconds(statement: str) -> float:
     return min(float(subprocess.check_output([sys.executable, "-c", clocked])) for _ in range(7))
 
 
-SECTIONS = {"speed": speed, "adjoint": adjoint, "memory": memory, "imports": imports}
+SECTIONS = {"speed": speed, "adjoint": adjoint, "imports": imports}
 
 if __name__ == "__main__":
     main()

@@ -37,8 +37,8 @@ def test_the_quick_form_prints_a_table(script: str, capsys: pytest.CaptureFixtur
     of_script = {
         "accuracy": ("iris", "wine-5", "LDA", "SVC", "at or above the best peer on"),
         "ablation": ("without linear", "n_candidates=8"),
-        "gradient": ("forward mode / loss_and_gradient", "peak of loss_and_gradient"),
-        "scaling": ("times faster", "its memory"),
+        "gradient": ("forward mode / loss_and_gradient", "loss and gradient on it"),
+        "scaling": ("times faster", "memory of a step", "growth", "its memory"),
         "gpu": ("step of 32 candidates", "all 1 fits", "4,500 × 4"),
         "faster": ("iris-5", "here", "cores"),
         "same_answers": ("dense 178 True", "validation by folds 178 True"),

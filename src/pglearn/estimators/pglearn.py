@@ -95,7 +95,7 @@ class PGLearnClassifier(TableClassifier):
     dtype : {"float32", "float64"}, default="float32"
         Precision of the search. In float32 a solve begins from that of the step before and ends with two digits, and
         neighbours are searched for at every second step; in float64, the paper's setting, every step is by itself. The
-        labels are solved for in float64 in either case.
+        labels are solved for in float64 in either case, but for a table that was searched on a part of its rows.
     device_memory : float, optional
         GiB of the device that the torch engine may use for working arrays; by default 60 % of what is free.
     n_jobs : int, optional

@@ -35,12 +35,12 @@ def searched_problem(problem: Problem, views: list[View], dtype: str, seed: int)
     for number, view in enumerate(views):
         Z = view.transform_table(problem.X, rows)
         if dtype == "float32" and not is_sparse(Z):
-            Z = Z - column_medians(Z)
-            power = int(np.frexp(np.abs(Z).max(initial=0))[1])
+            middle = column_medians(Z)
+            power = int(np.frexp(np.maximum(Z.max(axis=0) - middle, middle - Z.min(axis=0)).max(initial=0))[1])
             if abs(power) > MAX_POWER and not view.unit:
                 views = [*views[:number], view.in_units_of(power), *views[number + 1 :]]
-                Z = np.ldexp(Z, -power)
-            Z = Z.astype(dtype, copy=False)
+                Z, middle = np.ldexp(Z, -power), np.ldexp(middle, -power)
+            Z = np.subtract(Z, middle, out=np.empty_like(Z, dtype=dtype), casting="same_kind")  # with no copy between
         points.append(Z)
     if rows is not None:
         message = "The search looks at %d of %d rows; all of them are labelled."

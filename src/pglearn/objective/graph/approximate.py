@@ -17,6 +17,7 @@ from pglearn.errors import warn
 from pglearn.objective.graph.differences import differences
 from pglearn.objective.graph.neighbours import (
     ROWS,
+    faiss,
     k_nearest,
     length_power,
     one_faiss_thread,
@@ -28,7 +29,7 @@ from pglearn.runtime.threads import each
 APPROXIMATE_FROM = 10_000  # rows from which neighbors="auto" is approximate: there both take as long
 EXACT_AT_MOST = 100_000  # rows that are searched exactly where lists do not do
 LEAST_RECALL = 0.95
-LOOKED_AT = (8, 16, 32, 64, 128)  # lists, the fewest that reach it
+LOOKED_AT = (8, 12, 16, 24, 32, 64, 128)  # lists, the fewest that reach it
 ROWS_PER_LIST, ITERATIONS = 40, 8  # that k-means learns from
 SAMPLE = 200  # rows whose neighbours are also searched for exactly
 
@@ -57,9 +58,10 @@ def k_near(Z: Array, k: int) -> tuple[Array, float]:
         if n <= EXACT_AT_MOST:
             return k_nearest(Z, k), 1.0
     found = np.empty((n, k), dtype=np.int64)
+    by_list = _by_list(index)  # rows of a list look at the same ones, which then stay in a core's cache
 
     def look_up(block: int) -> None:
-        part = np.arange(block * ROWS, min((block + 1) * ROWS, n))
+        part = by_list[block * ROWS : (block + 1) * ROWS]
         found[part] = _looked_up(index, single, part, k)
 
     each(look_up, -(-n // ROWS))
@@ -105,6 +107,13 @@ def _lists(Z: Array) -> Any:
         index.train(Z)
         index.add(Z)
     return index
+
+
+def _by_list(index: Any) -> Array:
+    """The rows in an index, list by list."""
+    lists, array = index.invlists, faiss().rev_swig_ptr
+    sizes = [lists.list_size(at) for at in range(index.nlist)]
+    return np.concatenate([array(lists.get_ids(at), size) for at, size in enumerate(sizes) if size])
 
 
 def _looked_up(index: Any, Z: Array, rows: Array, k: int) -> Array:

@@ -25,6 +25,7 @@ SAMPLE_FOR_MEAN_DISTANCE = 2000
 SPARE = 3  # more than asked for, to be ranked again
 ROWS = 1024  # that are searched for at once
 NUMBERS_AT_ONCE = 1 << 20  # where rows are ranked again
+ROOMY = 20  # powers of two, up to which lengths and their squares are far from the ends of float32
 SINGLE, LEAST = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 
 
@@ -128,12 +129,15 @@ def without_own(found: Array, D2: Array, own: Array) -> tuple[Array, Array]:
 
 
 def length_power(square: float) -> int:
-    """Of two, the length of a vector whose square that is."""
-    return int(np.frexp(np.sqrt(square))[1])
+    """Of two, the length of a vector whose square that is; 0 where float32 has room for it."""
+    power = int(np.frexp(np.sqrt(square))[1])
+    return power if abs(power) > ROOMY else 0
 
 
 def single_precision(Z: Array, power: int = 0) -> Array:
     """Z in float32, times a power of two: it rounds nothing, and makes room where the numbers are large or small."""
+    if power == 0:
+        return np.ascontiguousarray(Z, dtype=np.float32)  # which may be Z itself
     single = np.empty(Z.shape, dtype=np.float32)
     np.ldexp(Z, power, out=single, casting="same_kind")  # without a copy in between
     return single

@@ -18,12 +18,12 @@ from pglearn.objective.graph import Graph
 from pglearn.objective.problem import Problem
 from pglearn.objective.propagation.base import RightSides, Scores, Solution, is_blurred
 from pglearn.objective.propagation.lgc_scores import FORMS, Factored, cheapest_form, of_unlabelled
-from pglearn.objective.propagation.linear_system import LinearSystem, precision_of
+from pglearn.objective.propagation.linear_system import SINGLE_FROM, LinearSystem, precision_of
 
 # Tolerance and precision of a search, by its precision: a step needs no more than its direction.
 SEARCH = {"float32": (1e-2, 0.1), "float64": (1e-8, 1e-2)}
-# Of large tables, in rows far from any label, to three digits: more would take a second, finer solve.
-PRECISION_OF_LARGE = 1e-3
+# Of large tables: a solve in float32, and two digits in rows far from any label. More would take a second, finer one.
+LARGE = (SINGLE_FROM, 1e-2)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class LGC:
         return replace(self, tolerance=tolerance, precision=precision)
 
     def for_large_table(self) -> Self:
-        return replace(self, precision=PRECISION_OF_LARGE)
+        tolerance, precision = LARGE
+        return replace(self, tolerance=tolerance, precision=precision)
 
     def linear_system(self, graph: Graph, memory: dict[str, Array] | None = None) -> LinearSystem:
         return LinearSystem(graph, self.alpha, self.tolerance, self.precision, memory)
@@ -90,7 +91,7 @@ class LGCSystem:
     def labels(self, beliefs: Array | None = None) -> Solution:
         B = self.linear.source * self.problem.sources(beliefs)
         solution = self.linear.solve(B)
-        if is_blurred(solution.F.sum(axis=1), solution.doubt() / self.linear.precision):
+        if not solution.converged or is_blurred(solution.F.sum(axis=1), solution.doubt() / self.linear.precision):
             finer = self.linear.finer()
             if finer is not None:  # which is asked for all that rounding allows, and need not reach that
                 finest = finer.solve(B)
