@@ -41,7 +41,7 @@ def steps(quick: bool) -> Iterator[Figure]:
     engine = TorchEngine(Log(), LGC(tolerance=1e-8, precision=1e-2))  # as the search has it
     for name in ("iris-5", "wine-5") if quick else data_sets.NAMES:
         X, y, shown = data_sets.draw(name, 0)
-        problem, population = Problem.of(X, hidden(y, shown)), drawn_population(X)
+        problem, population = Problem.from_labels(X, hidden(y, shown)), drawn_population(X)
         seconds, _ = best_of(15, partial(engine.value_and_gradient, problem, population))
         yield Figure(f"{name}, step of {CANDIDATES} candidates", f"{1e3 * seconds:.2f} ms", STEP_AIMS.get(name, ""))
 

@@ -46,7 +46,7 @@ def speed(quick: bool) -> Iterator[Figure]:
     """One gradient against the paper's d forward propagations."""
     X, y, shown = data_sets.draw("wine" if quick else "coil", 0)
     a, y_shown = even_weights(X), hidden(y, shown)
-    problem = Problem.of(X, y_shown, validation="holdout")
+    problem = Problem.from_labels(X, y_shown, validation="holdout")
     train, valid = problem.labelled[~problem.scored], problem.labelled[problem.scored]
     with threadpool_limits(1):
         ours, (_, dg_da) = best_of(8, lambda: pglearn.loss_and_gradient(X, y_shown, a=a, **SETTING))
@@ -61,7 +61,7 @@ def speed(quick: bool) -> Iterator[Figure]:
 def adjoint(quick: bool) -> Iterator[Figure]:
     """The gradient on a given graph against the solve for the shown labels that it starts with."""
     X, y, shown = data_sets.draw("wine" if quick else "coil", 0)
-    problem = Problem.of(X, hidden(y, shown), validation="holdout")
+    problem = Problem.from_labels(X, hidden(y, shown), validation="holdout")
     engine = CPUEngine(Ranking(), LGC(ALPHA))
     train = ~problem.scored
     B = np.zeros((len(X), problem.n_classes))

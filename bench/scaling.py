@@ -84,7 +84,7 @@ def step(n: int, d: int) -> dict[str, float]:
         labels, a = hidden(y, few_labels(y, 100 / rows)), np.full(d, mean_distance(X) ** -2)
         engine, carried, ended = CPUEngine(neighbours=chosen_neighbours("auto", n)).for_search("float32"), {}, []
         with Clock() as clock, one_thread():
-            _, searched = sample.searched_problem(Problem.of(X, labels), [given_view(X)], "float32", seed=0)
+            _, searched = sample.searched_problem(Problem.from_labels(X, labels), [given_view(X)], "float32", seed=0)
             for number in range(6):
                 engine.value_and_gradient(searched, [Configuration(K, 1.1**number * a, owner=0)], carried)
                 ended.append(time.process_time())

@@ -28,7 +28,7 @@ class Example:
     form: str
 
     def problem(self, dtype=np.float64):
-        return Problem.of(self.X.astype(dtype), self.y, validation=self.validation, seed=self.seed)
+        return Problem.from_labels(self.X.astype(dtype), self.y, validation=self.validation, seed=self.seed)
 
 
 def points(n, d=4, n_classes=3, seed=0):

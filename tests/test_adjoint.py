@@ -92,12 +92,21 @@ def test_engine_gradient_is_that_of_central_differences(name, loss, dtype, solve
 def with_an_absurd_value(value):
     X = points(24)
     X[23, 0] = value
-    return Problem.of(X, partly_labelled(24, 9))
+    return Problem.from_labels(X, partly_labelled(24, 9))
+
+
+def problem_of(y):
+    return Problem.from_labels(points(len(y)), y)
 
 
 CASES = {
     "alpha of 0.1": (EXAMPLES["loo"].problem(), EXAMPLES["loo"].a, 4, 0.1),
-    "a class with one label": (Problem.of(points(20), [0, 1, 0, 1, 0, 1, 2] + 13 * [-1]), np.full(4, 0.4), 9, MU),
+    "a class with one label": (
+        Problem.from_labels(points(20), [0, 1, 0, 1, 0, 1, 2] + 13 * [-1]),
+        np.full(4, 0.4),
+        9,
+        MU,
+    ),
     "a row of 1e6": (with_an_absurd_value(1e6), np.full(4, 0.4), 4, MU),
     "a row of 1e9": (with_an_absurd_value(1e9), np.full(4, 0.4), 4, MU),
 }
@@ -135,7 +144,7 @@ def test_a_scored_row_that_labels_barely_reach_is_exact_or_left_out_and_never_no
     example = EXAMPLES[name]
     X = example.X.copy()
     X[-ISLAND:, 0] += distance - 40
-    problem = Problem.of(X, example.y, validation=example.validation, seed=example.seed)
+    problem = Problem.from_labels(X, example.y, validation=example.validation, seed=example.seed)
     without = replace(problem, scored=problem.scored & (problem.labelled < len(X) - ISLAND))
     truths = [by_the_oracle(each, example.a, 9)[1] for each in (problem, without)]
     engine = make_engine(Log(), LGC(MU))
@@ -151,7 +160,7 @@ def test_a_scored_row_whose_sum_is_nearly_no_number_has_its_gradient(digits, los
         pytest.skip("such a row is lost")
     X, y = np.vstack([points(12, 2), points(3, 2, seed=1) + np.array([60, 0])]), partly_labelled(15, 6)
     y[12] = 0
-    problem, wanted = Problem.of(X, y), digits[precision.loss > 0]
+    problem, wanted = Problem.from_labels(X, y), digits[precision.loss > 0]
     edges = oracle.neighbours(X, np.ones(2), 14)
 
     def smallest_sum(a):
@@ -187,7 +196,7 @@ def test_all_forms_give_the_same_and_the_cheapest_is_chosen(name):
 
 
 def test_rows_are_solved_for_where_few_of_many_labels_are_scored():
-    problem = Problem.of(points(600), np.arange(600) % 3)
+    problem = Problem.from_labels(points(600), np.arange(600) % 3)
     assert problem.scored.sum() == 100
     assert cheapest_form(problem) == "by row"
 
@@ -195,7 +204,7 @@ def test_rows_are_solved_for_where_few_of_many_labels_are_scored():
 def test_rows_that_others_barely_reach_are_solved_for_one_by_one_where_few_of_many_labels_are_scored():
     """What all labels of a class spread, less what the point itself does, has no digits left there."""
     X = np.vstack([points(24, 2), points(3, 2, seed=1) + np.array([60, 0])])
-    problem = Problem.of(X, np.append(partly_labelled(24, 24), [0, -1, -1]))
+    problem = Problem.from_labels(X, np.append(partly_labelled(24, 24), [0, -1, -1]))
     problem = replace(problem, scored=problem.scored & (np.arange(25) >= 20))
     system = LGC(MU).linear_system(weighted_graph(X, np.array([0.05, 0.5]), 26)).finer()
     by_row, by_label = (FORMS[form](problem, system) for form in ("by row", "by label"))
@@ -218,7 +227,7 @@ def test_gradient_is_that_of_the_papers_forward_mode(name, monkeypatch):
         X, y, a, k, seed = points(200, 12), partly_labelled(200, 40), np.full(12, 0.1), 8, 0
     else:
         X, y, a, k, seed = example.X, example.y, example.a, example.k, example.seed
-    problem = Problem.of(X, y, validation="holdout", seed=seed)
+    problem = Problem.from_labels(X, y, validation="holdout", seed=seed)
     shown, hidden = problem.labelled[~problem.scored], problem.labelled[problem.scored]
     expected_g, expected, _ = module.forward_mode_gradient(X, y, shown, hidden, a, k, alpha=MU, tol=1e-13)
     options = {"loss": "ranking", "validation": "holdout", "alpha": MU, "random_state": seed}

@@ -25,7 +25,7 @@ def engine(make_engine):
 
 
 def problem_of(n=30, n_labels=12, validation="loo"):
-    return Problem.of(points(n), partly_labelled(n, n_labels), validation=validation)
+    return Problem.from_labels(points(n), partly_labelled(n, n_labels), validation=validation)
 
 
 def population(size=6, d=4):
@@ -63,7 +63,7 @@ def test_of_equally_far_points_the_first_are_neighbours(d, levels, weights, engi
     rng = np.random.default_rng(d)
     X = rng.integers(0, levels, (120, d)).astype(float)
     X[60:80] = X[:20]
-    problem = Problem.of(X, partly_labelled(120, 40))
+    problem = Problem.from_labels(X, partly_labelled(120, 40))
     a = np.full(d, 0.37) if weights == "even" else rng.exponential(size=d)
     cpu = CPUEngine(Log(), LGC(0.9))
     for configuration in (Configuration(4, a), Configuration(9, a)):
@@ -148,7 +148,7 @@ def test_the_same_call_twice_is_bit_identical_and_writes_to_nothing(name, loss, 
     example, engine = EXAMPLES[name], make_engine(LOSSES[loss](), LGC())
     X, a = example.X.copy(), example.a.copy()
     configurations = [Configuration(k, a) for k in (2, 3, 4)]
-    problem = Problem.of(X, example.y, validation=example.validation, seed=example.seed)
+    problem = Problem.from_labels(X, example.y, validation=example.validation, seed=example.seed)
     first, second = (engine.value_and_gradient(problem, configurations) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert (one.loss, one.accuracy) == (other.loss, other.accuracy)
@@ -163,7 +163,7 @@ def test_accuracy_is_the_share_of_scored_rows_that_are_reached_and_whose_best_cl
     y = np.full(15, -1)
     y[[1, 4, 2, 5]] = [1, 1, 2, 2]
     y[[0, 10]] = 0
-    problem, configuration = Problem.of(X, y), Configuration(4, np.ones(4))
+    problem, configuration = Problem.from_labels(X, y), Configuration(4, np.ones(4))
     P = engine.graph(problem, configuration).P.toarray()
     S = oracle.scores(P, problem.labelled, problem.codes, 3, problem.fold, problem.scored, 0.9)
     unreached = S.sum(axis=1) == 0
@@ -178,8 +178,8 @@ def test_features_keep_their_order_and_number(engine, precision):
     # The gradient of a permuted table is the permuted gradient; 70 columns are more than one block of the contraction.
     X, y = points(40, 70), partly_labelled(40, 12)
     a, order = np.linspace(0.01, 0.05, 70), np.random.default_rng(0).permutation(70)
-    (plain,) = engine.value_and_gradient(Problem.of(X, y), [Configuration(5, a)])
-    (permuted,) = engine.value_and_gradient(Problem.of(X[:, order], y), [Configuration(5, a[order])])
+    (plain,) = engine.value_and_gradient(Problem.from_labels(X, y), [Configuration(5, a)])
+    (permuted,) = engine.value_and_gradient(Problem.from_labels(X[:, order], y), [Configuration(5, a[order])])
     assert plain.dg_da.shape == (70,)
     atol = max(1e-9, precision.gradient * np.abs(plain.dg_da).max())
     np.testing.assert_allclose(permuted.dg_da, plain.dg_da[order], rtol=1e-6, atol=atol)

@@ -21,7 +21,7 @@ from pglearn.objective.propagation import LGC
 
 
 def problem_of(n=30):
-    return Problem.of(points(n), partly_labelled(n, 9))
+    return Problem.from_labels(points(n), partly_labelled(n, 9))
 
 
 def engine(name, evaluations=10):
@@ -77,7 +77,7 @@ def test_what_the_torch_engine_does_not_take_is_refused_and_auto_takes_the_cpu(
     loss, X, neighbors, sentence, monkeypatch
 ):
     monkeypatch.setattr(choose, "sees_cuda", lambda: True)
-    problem = Problem.of(X, partly_labelled(30, 9))
+    problem = Problem.from_labels(X, partly_labelled(30, 9))
     with pytest.raises(InputError, match=f"^{sentence}"):
         chosen_engine("torch", loss, LGC(), problem, 1, neighbors=neighbors)
     assert isinstance(chosen_engine("auto", loss, LGC(), problem, 10**9, neighbors=neighbors), CPUEngine)

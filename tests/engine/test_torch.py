@@ -39,7 +39,7 @@ needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 
 
 def problem_of(n=150, validation="loo"):
-    return Problem.of(points(n, 6), partly_labelled(n, 45), validation=validation)
+    return Problem.from_labels(points(n, 6), partly_labelled(n, 45), validation=validation)
 
 
 def population(size=5, d=6):
@@ -68,7 +68,7 @@ def test_no_more_columns_are_solved_for_than_on_the_cpu(alone, monkeypatch):
         return original(P, lgc, B)
 
     monkeypatch.setattr(iterative, "solved", solved)
-    problem, (configuration, *_) = Problem.of(points(450, 6), partly_labelled(450, 430)), population(1)
+    problem, (configuration, *_) = Problem.from_labels(points(450, 6), partly_labelled(450, 430)), population(1)
     if not alone:
         first, second = problem.fold[problem.scored][:2]
         problem = replace(problem, fold=np.where(problem.fold == second, first, problem.fold))
@@ -101,7 +101,7 @@ def test_graphs_and_labels_of_many_points_are_those_of_the_cpu_engine_with_block
     """Clouds, or few values, most distances between which are ties; with an island that has no label."""
     X = np.random.default_rng(0).integers(0, levels, (700, 8)) * 0.1 if levels else points(700, 8)
     X[600:, 0] += 50
-    problem = Problem.of(X.astype(dtype), partly_labelled(700, 60))
+    problem = Problem.from_labels(X.astype(dtype), partly_labelled(700, 60))
     configuration, cpu = Configuration(7, np.full(8, 0.4)), CPUEngine(Log(), LGC())
     expected = cpu.graph(problem, configuration)
     F = cpu.propagate(problem, expected).F
@@ -121,7 +121,7 @@ def test_graphs_and_labels_of_many_points_are_those_of_the_cpu_engine_with_block
 
 
 def test_distances_beyond_all_numbers_are_an_error_as_on_the_cpu():
-    problem = Problem.of(points(30).astype("float32"), partly_labelled(30, 9))
+    problem = Problem.from_labels(points(30).astype("float32"), partly_labelled(30, 9))
     for engine in (CPUEngine(Log(), LGC()), TorchEngine(Log(), LGC(), dense_limit=1)):
         with np.errstate(over="ignore"), pytest.raises(OverflowError, match="scale X, or give smaller weights"):
             engine.graph(problem, Configuration(5, np.full(4, 1e80)))
@@ -355,7 +355,7 @@ def test_what_was_asked_of_torch_changes_no_bit(make, products):
 
 
 def test_more_labels_features_and_neighbours_than_a_kernel_takes_at_once():
-    problem = Problem.of(points(300, 300), partly_labelled(300, 130))
+    problem = Problem.from_labels(points(300, 300), partly_labelled(300, 130))
     configurations = [Configuration(k, np.linspace(0, 0.02, 300)) for k in (3, 40, 299)]
     expected = CPUEngine(Log(), LGC()).value_and_gradient(problem, configurations)
     found = TorchEngine(Log(), LGC()).value_and_gradient(problem, configurations)

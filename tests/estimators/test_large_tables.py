@@ -51,7 +51,7 @@ def of_rows(n, labels):
     """A problem of n rows without features, of which these positions have these labels."""
     y = np.full(n, -1)
     y[list(labels)] = list(labels.values())
-    return Problem.of(np.empty((n, 0)), y)
+    return Problem.from_labels(np.empty((n, 0)), y)
 
 
 def test_few_labels_and_a_sample_of_the_others_are_searched():
@@ -67,7 +67,7 @@ def test_few_labels_and_a_sample_of_the_others_are_searched():
 def test_of_many_labels_the_scored_ones_are_searched_and_a_sample_of_the_others_by_class():
     classes = np.repeat([0, 1, 2], [30_000, 9_997, 3])
     y = np.append(np.random.default_rng(0).permutation(classes), np.full(25_000, -1))
-    problem = Problem.of(np.arange(len(y))[:, None], y)
+    problem = Problem.from_labels(np.arange(len(y))[:, None], y)
     rows = searched_rows(problem, seed=0)
     assert (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(rows, searched_rows(problem, seed=0))

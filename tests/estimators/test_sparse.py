@@ -114,7 +114,7 @@ def test_workers_give_the_same_answer_and_get_the_table_read_only(fitted, text):
     X, y, _ = text
     model = PGLearnClassifier(**QUICK, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
-    problem = Problem.of(sparse_rows(X).copy(), y)
+    problem = Problem.from_labels(sparse_rows(X).copy(), y)
     task = SimpleNamespace(advance=lambda problem: problem.X.data.flags.writeable)
     assert arrived(problem, task) is False
 

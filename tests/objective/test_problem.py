@@ -28,7 +28,7 @@ GAPS = "y has the labels '', 'nan' or '-1', which is what NumPy makes of gaps"
 
 
 def problem_of(y, validation="loo", seed=0):
-    return Problem.of(np.zeros((len(y), 2)), y, validation=validation, seed=seed)
+    return Problem.from_labels(np.zeros((len(y), 2)), y, validation=validation, seed=seed)
 
 
 # Labels
@@ -129,7 +129,7 @@ def test_labels_that_do_not_suffice_are_refused_with_a_sentence(y, validation, s
 @pytest.mark.parametrize("n_labels", [2, 5])
 def test_y_of_another_length_is_an_error(n_labels):
     with pytest.raises(InputError, match=f"^X has 4 rows but y has {n_labels} entries: give one label per row, -1"):
-        Problem.of(np.zeros((4, 1)), [0, 1, 0, 1, 0][:n_labels])
+        Problem.from_labels(np.zeros((4, 1)), [0, 1, 0, 1, 0][:n_labels])
 
 
 @pytest.mark.parametrize("validation", ["loo", "kfold"])
@@ -198,7 +198,7 @@ def test_kfold_scores_everything_in_folds_of_equal_size_that_never_hold_a_whole_
 
 
 def test_views_differ_in_their_points_alone():
-    plain = Problem.of(np.eye(4), [0, 0, 1, 1], validation="kfold")
+    plain = Problem.from_labels(np.eye(4), [0, 0, 1, 1], validation="kfold")
     assert plain.views == (plain,)
     problem = replace(plain, others=(np.arange(8.0).reshape(4, 2),))
     first, second = problem.views

@@ -48,7 +48,7 @@ def test_leave_one_out_of_five_thousand_labels_takes_no_array_of_rows_by_labels(
 )
 def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, first, finest, is_solved):
     """Rounding may leave more than the finest tolerance, and nobody is to be warned of that."""
-    problem = Problem.of(np.zeros((4, 1)), [0, 1, 0, -1])
+    problem = Problem.from_labels(np.zeros((4, 1)), [0, 1, 0, -1])
     F = np.eye(4)[:, :2]
     solved = iter([Solution(F, 9, first, first <= 1e-12, 1.0), Solution(F, 99, finest, False)])
     monkeypatch.setattr(LinearSystem, "solve", lambda *_: next(solved))
@@ -60,7 +60,7 @@ def test_a_finer_solution_need_only_be_as_close_as_was_asked_for(monkeypatch, fi
 @pytest.mark.parametrize("scored", [30, 8], ids=["by label", "by row"])
 def test_float32_where_a_search_allows_it_changes_little(scored):
     """Against float64: points, differences, solutions and adjoint in float32, sums in float64."""
-    problem = Problem.of(points(300, 5), partly_labelled(300, 30))
+    problem = Problem.from_labels(points(300, 5), partly_labelled(300, 30))
     problem = replace(problem, scored=problem.scored & (np.arange(30) < scored))
     here = [Configuration(8, np.linspace(0.1, 0.5, 5))]
     (expected,) = CPUEngine(Log(), LGC()).value_and_gradient(problem, here)
@@ -82,7 +82,7 @@ ON_A_WAY = [Configuration(8, np.linspace(0.1, 0.5, 5) * 1.1**step, owner=0) for 
 
 
 def walked(engine, carried, validation="loo", others=()):
-    problem = Problem.of(points(300, 5).astype(np.float32), partly_labelled(300, 40), validation=validation)
+    problem = Problem.from_labels(points(300, 5).astype(np.float32), partly_labelled(300, 40), validation=validation)
     return [engine.value_and_gradient(problem, [*others, here], carried)[-1] for here in ON_A_WAY]
 
 

@@ -47,7 +47,7 @@ def test_steps_are_the_same_to_the_bit_on_any_number_of_threads(neighbours, dtyp
     for blocks in ("arrays.BLOCK", "objective.graph.neighbours.ROWS", "objective.graph.approximate.ROWS"):
         monkeypatch.setattr(f"pglearn.{blocks}", 100)
     monkeypatch.setattr("pglearn.objective.graph.differences.KEPT_BYTES", 0)
-    problem = Problem.of(points(600, 5).astype(dtype), partly_labelled(600, 100))
+    problem = Problem.from_labels(points(600, 5).astype(dtype), partly_labelled(600, 100))
     engine = CPUEngine(Log(), LGC(tolerance=1e-8 if dtype == "float64" else 3e-2), neighbours, search_every=2)
     results = []
     for limit in (1, 2, 3):

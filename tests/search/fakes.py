@@ -41,7 +41,7 @@ def points(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def small_problem() -> Problem:
-    return Problem.of(*points())
+    return Problem.from_labels(*points())
 
 
 def small_search() -> Search:

@@ -139,7 +139,7 @@ def test_points_are_written_for_other_processes_and_removed_afterwards(tmp_path,
 
 
 def test_points_and_labels_do_not_travel_with_a_task():
-    problem = Problem.of(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
+    problem = Problem.from_labels(np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 50 - 1)
     shared = ProblemOnDisk(problem)
     try:
         sent = len(pickle.dumps(Task(never_enough(CPUEngine()), candidates(1), Limit(until=1), shared)))

@@ -87,7 +87,7 @@ def loss_and_gradient(
     a = np.asarray(a, dtype=np.float64)
     if a.shape != (X.shape[1],) or not np.isfinite(a).all() or (a < 0).any():
         raise InputError(f"a must be {X.shape[1]} finite numbers ≥ 0, one weight per column of X.")
-    problem = Problem.of(X, y, validation=validation, seed=random_state)
+    problem = Problem.from_labels(X, y, validation=validation, seed=random_state)
     summed, spread = choice(loss, LOSSES, "loss")(), choice(propagation, PROPAGATIONS, "propagation")(alpha)
     objective = chosen_engine(engine, summed, spread, problem, evaluations=1, dtype=dtype, neighbors=neighbors)
     announce_neighbours(neighbors, objective.neighbours, problem.n)

@@ -52,7 +52,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaling = Scaling.for_points(X, self.scale)
         # A column vector is taken with scikit-learn's usual warning; anything else is left to the problem.
         y = column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
-        return scaling, Problem.of(scaling.transform(X), y, validation=self.validation, seed=seed)
+        return scaling, Problem.from_labels(scaling.transform(X), y, validation=self.validation, seed=seed)
 
     def _publish(self, ensemble: GraphEnsemble) -> None:
         self._ensemble = ensemble

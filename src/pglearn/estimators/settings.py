@@ -100,7 +100,7 @@ class Settings:
         by_default = model.executor is None and model.n_jobs is None
         if engine.together is None or (by_default and searched.n > LARGE):
             workers = Serial()  # by itself, with all cores
-        yardstick = Yardstick.of(self._loss, searched.scored_codes, searched.n_classes)
+        yardstick = Yardstick.from_loss(self._loss, searched.scored_codes, searched.n_classes)
         return Pool(searched, Descent(engine.for_search(model.dtype), yardstick), workers)
 
     def cores(self) -> AbstractContextManager[None]:

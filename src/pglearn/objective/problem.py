@@ -25,7 +25,7 @@ from pglearn.parameters import choice
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Points with some labels; built by :meth:`Problem.of`, never changed."""
+    """Points with some labels; built by :meth:`Problem.from_labels`, never changed."""
 
     X: Points
     classes: Array
@@ -39,7 +39,7 @@ class Problem:
     """Whether the scored labels are kept from a method that hides none by itself (`shown`)."""
 
     @classmethod
-    def of(cls, X: Points, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
+    def from_labels(cls, X: Points, y: Any, *, validation: str = "loo", seed: int = 0) -> Problem:
         """The problem of labelling the rows of `X` given `y`, scored by `validation`."""
         codes, classes = class_codes(y)
         if len(codes) != X.shape[0]:

@@ -39,7 +39,7 @@ class Trace:
         cls, events: Sequence[Event], model: Any, X: Array, y: Array, accuracy: Callable[[Array], float]
     ) -> Trace:
         """After the fit. The candidates of the paper's PG-learn weigh the features as they are given."""
-        problem, engine = Problem.of(X, y), CPUEngine(propagation=LGC(model.alpha))
+        problem, engine = Problem.from_labels(X, y), CPUEngine(propagation=LGC(model.alpha))
         rows, until = [], 0.0
         for event in events:
             if event["event"] == "round_started":

@@ -44,7 +44,7 @@ def weights(d=12):
 
 def problems(validation="loo"):
     X, y = table(), partly_labelled(28, 12)
-    return (Problem.of(form(X), y, validation=validation) for form in (np.asarray, sparse_rows))
+    return (Problem.from_labels(form(X), y, validation=validation) for form in (np.asarray, sparse_rows))
 
 
 @pytest.mark.parametrize(("d", "levels"), [(8, 3), (40, 2)])

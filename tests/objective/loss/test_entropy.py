@@ -35,7 +35,7 @@ def test_what_has_no_entropy_has_no_nan(S):
 
 
 def test_chance_is_the_entropy_of_uniform_rows():
-    yardstick = Yardstick.of(Entropy(), np.arange(6) % 3, 3)
+    yardstick = Yardstick.from_loss(Entropy(), np.arange(6) % 3, 3)
     assert (yardstick.perfect, yardstick.chance) == pytest.approx((0, np.log(3)))
 
 
@@ -62,7 +62,7 @@ def test_engine_gradient_is_that_of_central_differences(name):
 
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_accuracy_is_still_that_on_the_hidden_labels(validation):
-    problem = Problem.of(points(30), partly_labelled(30, 12), validation=validation)
+    problem = Problem.from_labels(points(30), partly_labelled(30, 12), validation=validation)
     configuration = Configuration(5, np.full(4, 0.3))
     engines = CPUEngine(Entropy()), CPUEngine(Log())
     (by_entropy,), (by_log,) = (engine.value_and_gradient(problem, [configuration]) for engine in engines)

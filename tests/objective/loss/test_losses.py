@@ -49,14 +49,14 @@ def test_share_of_chance_is_zero_for_perfect_and_one_for_uniform_scores(name):
     codes, loss = np.arange(12) % 4, LOSSES[name]()
     perfect, _ = loss(np.eye(4)[codes], codes)
     uniform, _ = loss(np.full((12, 4), 0.25), codes)
-    yardstick = Yardstick.of(loss, codes, 4)
+    yardstick = Yardstick.from_loss(loss, codes, 4)
     shares = [yardstick.share_of_chance(g) for g in (perfect, (perfect + uniform) / 2, uniform)]
     np.testing.assert_allclose(shares, [0, 0.5, 1], atol=1e-12)
 
 
 def test_share_of_chance_is_zero_where_nothing_can_be_told_apart():
     # One scored class leaves the ranking loss without a pair.
-    assert Yardstick.of(Ranking(), np.zeros(3, dtype=int), 2).share_of_chance(0.0) == 0.0
+    assert Yardstick.from_loss(Ranking(), np.zeros(3, dtype=int), 2).share_of_chance(0.0) == 0.0
 
 
 def test_log_charges_a_score_below_one_in_a_million_as_that_and_lets_it_be():

@@ -32,7 +32,7 @@ def test_the_corners_come_first_and_every_level_halves_the_cells():
 
 def test_its_trials_are_judged_as_the_oracle_does_and_the_first_of_the_best_wins():
     X, y = cloud(30), partly_labelled(30, 12)
-    problem = Problem.of(X, y, validation="kfold", seed=seed(0))
+    problem = Problem.from_labels(X, y, validation="kfold", seed=seed(0))
     options = {"alpha": 0.9, "k_range": (3, 6), "bandwidth_range": (0.2, 0.8), "validation": "kfold"}
     results = GridClassifier(**options, budget=10, random_state=0).fit(X, y).search_results_
     visited, low = list(zip(results["k"], results["sigma"], strict=True)), results["sigma"].min()

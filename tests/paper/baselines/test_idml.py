@@ -18,7 +18,7 @@ from pglearn.paper.baselines.idml import BETAS, confident_rows, distance_bounds,
 
 @pytest.fixture(scope="module", params=["holdout", "loo"])
 def run(request):
-    problem = Problem.of(points(60), partly_labelled(60, 12), validation=request.param, seed=1)
+    problem = Problem.from_labels(points(60), partly_labelled(60, 12), validation=request.param, seed=1)
     method = IDMLClassifier(alpha=0.9, k_range=(4, 8), bandwidth_range=(0.2, 2.0))
     return problem, method, list(islice(method.trials(problem, Clock(1000), seed=0), 12))
 

@@ -61,7 +61,7 @@ def test_entropy_and_its_gradient_are_those_of_central_differences(name, epsilon
 
 @pytest.mark.parametrize("validation", VALIDATIONS)
 def test_a_point_is_judged_on_labels_that_did_not_answer(validation):
-    problem = Problem.of(points(30), partly_labelled(30, 12), validation=validation)
+    problem = Problem.from_labels(points(30), partly_labelled(30, 12), validation=validation)
     sigma = np.full(4, 1.5)
     W = oracle.weights(problem.X, sigma**-2, joined(weighted_graph(problem.X, sigma**-2, 5).edges))
     shown = problem.shown
@@ -76,12 +76,12 @@ def test_a_point_is_judged_on_labels_that_did_not_answer(validation):
 
 
 def test_a_table_without_unlabelled_rows_has_no_entropy():
-    point = evaluated(Problem.of(points(20), partly_labelled(20, 20)), 4, np.full(4, 1.5), 0.05)
+    point = evaluated(Problem.from_labels(points(20), partly_labelled(20, 20)), 4, np.full(4, 1.5), 0.05)
     assert (point.g, point.dg_dx.any(), 0 < point.accuracy <= 1) == (0, False, True)
 
 
 def test_descents_start_from_one_bandwidth_for_all_and_the_answer_has_all_labels_clamped():
-    problem = Problem.of(points(40), partly_labelled(40, 12), validation="holdout")
+    problem = Problem.from_labels(points(40), partly_labelled(40, 12), validation="holdout")
     method, clock = MinEntClassifier(k_range=(4, 9), bandwidth_range=(0.2, 2.0)), Clock(1000)
     trials, mean = list(islice(method.trials(problem, clock, seed=0), 200)), mean_distance(problem.X, 0)
     assert clock.evaluations == 200
@@ -105,7 +105,7 @@ def test_descents_start_from_one_bandwidth_for_all_and_the_answer_has_all_labels
 
 def test_the_entropy_of_lgc_is_followed_downhill_from_pglearns_draws():
     X, y = points(40), partly_labelled(40, 12)
-    problem = Problem.of(X, y, validation="holdout", seed=3)
+    problem = Problem.from_labels(X, y, validation="holdout", seed=3)
     method = MinEntClassifier(propagation="lgc", k_range=(1, 8))
     draws = Draws((Space(4, mean_distance(X, 3)),), (1, 8), (0.1, 10.0), seed=3)
     trials = list(islice(method.trials(problem, Clock(1000), seed=3), 150))

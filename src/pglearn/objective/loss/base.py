@@ -79,7 +79,7 @@ class Yardstick:
     chance: float
 
     @classmethod
-    def of(cls, loss: Loss, codes: Array, n_classes: int) -> Yardstick:
+    def from_loss(cls, loss: Loss, codes: Array, n_classes: int) -> Yardstick:
         perfect, _ = loss(np.eye(n_classes)[codes], codes)
         chance, _ = loss(np.full((len(codes), n_classes), 1 / n_classes), codes)
         return cls(perfect, chance)

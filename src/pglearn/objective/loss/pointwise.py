@@ -22,13 +22,13 @@ class Pointwise(Loss, ABC):
 
     def __call__(self, S: Array, codes: Array) -> tuple[float, Array]:
         rows = np.arange(len(codes))
-        f, df_dp = self.of(S[rows, codes])
+        f, df_dp = self.value_and_slope(S[rows, codes])
         dg_dS = np.zeros_like(S)
         dg_dS[rows, codes] = df_dp
         return float(f.sum()), dg_dS
 
     @abstractmethod
-    def of(self, p: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, p: Array) -> tuple[Array, Array]:
         """f(p) and its derivative."""
 
 
@@ -38,7 +38,7 @@ class Error(Pointwise):
 
     name: ClassVar[str] = "error"
 
-    def of(self, p: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, p: Array) -> tuple[Array, Array]:
         return 1 - p, np.full_like(p, -1)
 
 
@@ -48,7 +48,7 @@ class Log(Pointwise):
 
     name: ClassVar[str] = "log"
 
-    def of(self, p: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, p: Array) -> tuple[Array, Array]:
         clipped = np.maximum(p, LEAST)
         return -np.log(clipped), np.where(p > LEAST, -1 / clipped, 0)
 
@@ -59,7 +59,7 @@ class Power(Pointwise):
 
     name: ClassVar[str] = "power"
 
-    def of(self, p: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, p: Array) -> tuple[Array, Array]:
         rest = np.maximum(1 - p, 0)
         return rest**2, -2 * rest
 
@@ -70,6 +70,6 @@ class Exponential(Pointwise):
 
     name: ClassVar[str] = "exponential"
 
-    def of(self, p: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, p: Array) -> tuple[Array, Array]:
         f = 2.0**-p
         return f, -np.log(2) * f

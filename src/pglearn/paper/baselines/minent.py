@@ -111,7 +111,7 @@ class MinEntClassifier(BandwidthClassifier):
         """Algorithm 1 on the entropy of LGC's labels, from a new draw whenever it has converged."""
         loss, draws = Entropy(), self._draws(problem, seed)
         engine = CPUEngine(loss=loss, propagation=LGC(self.alpha, tolerance=TOLERANCE, precision=PRECISION))
-        descent = Descent(engine, Yardstick.of(loss, problem.scored_codes, problem.n_classes))
+        descent = Descent(engine, Yardstick.from_loss(loss, problem.scored_codes, problem.n_classes))
         for number in count():
             run = draws.draw(number)
             for step in range(MOST_STEPS + 1):
