@@ -21,7 +21,7 @@ from pglearn.objective.propagation.lgc_scores import FORMS, Factored, cheapest_f
 from pglearn.objective.propagation.linear_system import SINGLE_FROM, LinearSystem, precision_of
 
 # Tolerance and precision of a search, by its precision: a step needs no more than its direction.
-SEARCH = {"float32": (1e-2, 0.1), "float64": (1e-8, 1e-2)}
+SEARCH = {"float32": (1e-2, 1.0), "float64": (1e-8, 1e-2)}
 # Of large tables: a solve in float32, and two digits in rows far from any label. More would take a second, finer one.
 LARGE = (SINGLE_FROM, 1e-2)
 
