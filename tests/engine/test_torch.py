@@ -420,7 +420,7 @@ def test_a_table_that_is_searched_on_a_sample_is_labelled_on_the_device_too():
     assert gpu.neighbors_ == "exact", "as the CPU would not find them in a table of this size"
     assert gpu.n_searched_ < 6000
     np.testing.assert_array_equal(gpu.transduction_, cpu.transduction_)
-    np.testing.assert_allclose(gpu.label_distributions_, cpu.label_distributions_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(gpu.label_distributions_, cpu.label_distributions_, rtol=0, atol=1e-3)
     assert abs(gpu.graph_ - cpu.graph_).max() < 1e-6
 
 
