@@ -93,8 +93,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_search_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("search")
-    group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 8)")
-    group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 12)")
+    group.add_argument("--budget", type=int, metavar="B", help="units of work per candidate (default 7)")
+    group.add_argument("--candidates", type=int, dest="n_candidates", metavar="T", help="alive at a time (default 16)")
     group.add_argument("--rate", type=int, dest="downsampling_rate", metavar="R", help="one of R survives (default 2)")
     group.add_argument("--validation", metavar="NAME", help="loo (default), kfold or holdout")
     group.add_argument("--loss", metavar="NAME", help="log (default), ranking, error, power, exponential or entropy")

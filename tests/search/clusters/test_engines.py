@@ -158,8 +158,8 @@ def test_the_deadline_is_honoured_to_within_one_step(cluster):
     with pool_of(Sleepy(0.3), workers_for(cluster, 2)) as pool:
         ran(pool, ones(2), Limit(until=0.1, in_seconds=True))
         begun = time.monotonic()
-        back = ran(pool, ones(2), Limit(until=1000, deadline=time.time() + 2))
-        assert 2.0 <= time.monotonic() - begun < 2.0 + 0.3 + 1.5  # and some patience: they come back by a task
+        back = ran(pool, ones(2), Limit(until=1000, deadline=time.time() + 4))
+        assert 4.0 <= time.monotonic() - begun < 4.0 + 0.3 + 1.5  # and some patience: they come back by a task
     assert all(candidate.started for candidate in back)
 
 
