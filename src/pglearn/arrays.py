@@ -6,6 +6,7 @@ down.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -86,6 +87,16 @@ def parts_of(X: Any, name: str = "X") -> dict[str, Array]:
         f"{name}_indptr": X.indptr,
         f"{name}_shape": np.array(X.shape),
     }
+
+
+def table_of(parts: Mapping[str, Array], name: str = "X") -> Any:
+    """The table that :func:`parts_of` took apart; KeyError where something is missing."""
+    if name in parts or f"{name}_data" not in parts:
+        return parts[name]
+    data, indices, indptr = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    X = sparse.csr_array((data, indices, indptr), shape=tuple(parts[f"{name}_shape"].tolist()))
+    X.has_canonical_format = True  # it was before; looking again would read a file as large as the table
+    return X
 
 
 def _repeated(row: Array, n: int) -> sparse.csr_array:

@@ -1,6 +1,6 @@
 """What goes out to workers, and how they find the problem: X is large and must not travel with every task.
 
-Threads get the problem itself; workers in other processes open the file that they are told, once and read-only; those
+Threads get the problem itself; workers in other processes open the files that they are told, once and read-only; those
 of a cluster find what its engine has sent them (`clusters.broadcast`).
 """
 
@@ -15,15 +15,19 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import joblib
+import numpy as np
 
+from pglearn.arrays import parts_of, table_of
 from pglearn.errors import WorkerError
 from pglearn.objective.problem import Problem
 from pglearn.runtime.interrupts import without_interrupts
 from pglearn.runtime.threads import at_most, one_thread
 from pglearn.search.descent import Descent, Limit
 from pglearn.search.runs import Run
+
+LABELS = ("labelled", "codes", "fold", "scored")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +77,19 @@ class SharedProblem:
 
 
 class ProblemOnDisk(SharedProblem):
-    """For other processes of this machine: a file in a temporary folder, whose arrays they map into their memory."""
+    """For other processes of this machine: arrays in a temporary folder, which they map into their memory."""
 
     def __init__(self, problem: Problem) -> None:
+        arrays = {name: getattr(problem, name) for name in LABELS}
+        for number, X in enumerate((problem.X, *problem.others)):
+            arrays |= parts_of(X, f"X{number}")
+        self._names, self._views = list(arrays), 1 + len(problem.others)
+        without_labels: dict[str, Any] = dict.fromkeys(LABELS, np.empty(0))
+        self._rest = replace(problem, X=np.empty((0, 0)), others=(), **without_labels)
         self._folder = Path(tempfile.mkdtemp(prefix="pglearn-"))
         try:
-            joblib.dump(replace(problem), self._folder / "problem")
+            for name, array in arrays.items():
+                np.save(self._folder / f"{name}.npy", array, allow_pickle=False)
             (self._folder / "running").touch()
         except BaseException:
             self.close()
@@ -87,14 +98,16 @@ class ProblemOnDisk(SharedProblem):
     def problem(self) -> Problem:
         if self._folder not in _opened:
             try:
-                problem = joblib.load(self._folder / "problem", mmap_mode="r")
+                arrays = {name: np.asarray(np.load(self._folder / f"{name}.npy", "r")) for name in self._names}
             except FileNotFoundError as error:
                 raise WorkerError(
                     f"A worker does not find the points in {self._folder}, a folder of the machine that the search was "
                     "started on: give an executor with workers on that machine, or a cluster of Dask, Ray or Spark."
                 ) from error
+            X, *others = (table_of(arrays, f"X{number}") for number in range(self._views))
+            labels: dict[str, Any] = {name: arrays[name] for name in LABELS}
             _opened.clear()
-            _opened[self._folder] = problem, os.getppid()
+            _opened[self._folder] = replace(self._rest, X=X, others=tuple(others), **labels), os.getppid()
             gc.freeze()  # loky collects garbage every second, and would look through all of NumPy and SciPy each time
         problem, _ = _opened[self._folder]
         return problem
